@@ -250,10 +250,10 @@ class Rehearsal:
                     break
                 rounding = self._rounding(key, run == 0) if run == 0 or key in self._plans else ROUNDING
                 check(name, f"recording {run + 1}", found, expected, rounding)
-                if outcome[1] is not None or cache.why_eager(key, alive) is not None:
+                if outcome[1] is not None or cache.why_eager(key, alive, args, kwargs) is not None:
                     break
             if calls:
-                why = cache.why_eager(key, alive) or (
+                why = cache.why_eager(key, alive, args, kwargs) or (
                     "an error is raised" if outcome[1] is not None else "not recorded"
                 )
                 self.outcomes[f"ran eagerly: {why}"] += 1

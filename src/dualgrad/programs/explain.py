@@ -20,6 +20,8 @@ from .passes import stages_of
 
 __all__ = ["Explanation", "explain", "functions"]
 
+_SHOWN = 8  # programs of a function whose steps are counted in a line
+
 
 def explain(fn: Callable[..., Any], *, passes: bool = False) -> Callable[..., Explanation]:
     """Return the program of a function: its steps, regions, memory and work, as text and as a drawing.
@@ -74,6 +76,8 @@ def explain(fn: Callable[..., Any], *, passes: bool = False) -> Callable[..., Ex
 def functions() -> str:
     """Return a table of the functions met so far: which are replayed, which run eagerly, and why.
 
+    Calls of one kind may be replayed while calls of another kind run eagerly; `explain` tells of one kind.
+
     Returns
     -------
     str
@@ -95,10 +99,13 @@ def functions() -> str:
     """
     lines = []
     for name, why, line, steps in known_functions():
-        if why is not None:
+        if steps:
+            shown = [*map(str, steps[:_SHOWN]), *(["..."] if len(steps) > _SHOWN else [])]
+            state = f"replayed: {_count(len(steps), 'program')} of {', '.join(shown)} steps"
+            if why is not None:
+                state += f"; calls of another kind run eagerly: {why}{_place(line)}"
+        elif why is not None:
             state = f"runs eagerly: {why}{_place(line)}"
-        elif steps:
-            state = f"replayed: {_count(len(steps), 'program')} of {', '.join(map(str, steps))} steps"
         else:
             state = "called, but not often enough to be replayed"
         lines.append(f"{name}  {state}")

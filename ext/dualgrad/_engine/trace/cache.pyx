@@ -3,8 +3,9 @@
 Design
 ------
 A function is recorded at its first two calls with one signature (types, shapes, pytree structure, values of arguments
-that are no tensors) and replayed from the third on (recordings.pyx). It runs eagerly from then on if such an argument
-had many different values, or if its guards fail again and again.
+that are no tensors) and replayed from the third on (recordings.pyx). Calls of a signature run eagerly from then on if
+no program can stand for them, or if its guards fail again and again. If there are many signatures whose programs do not
+pay, new ones wait (accounts.pyx).
 
 Only outermost calls are recorded. Inside a recording, or while derivatives are being taken, a recorded function is an
 ordinary one.
@@ -32,6 +33,8 @@ from ..transforms.naming import found_at, place_of
 from ..primitives.registry cimport EFFECTS
 from ..compiler.plan cimport is_on_numbers
 from ..compiler.program cimport FROM_HANDLE
+from .accounts cimport (book_eager, book_recorded, book_replayed, lose_program, may_be_recorded, nearby,
+                        specialisation_for, why_waiting)
 from .recordings cimport Function, Specialisation, change_in_words, go_eager, record_call
 from .replay cimport (FAILED, Recording, arguments_not_reached, checked_replay, replays_are_checked, still_valid,
                       stands_for, try_replay)
@@ -45,7 +48,6 @@ cdef extern from "memory/shared.h":
     long long dg_read_shared(long long *counter) noexcept
     void *dg_read_pointer(void **place) noexcept
     void dg_write_pointer(void **place, void *value) noexcept
-    bint dg_flag(bint *flag) noexcept
     ctypedef struct dg_shared_lock:
         pass
     void dg_hold(dg_shared_lock *lock) noexcept
@@ -54,12 +56,11 @@ cdef extern from "memory/shared.h":
 cdef enum:
     CACHE_SIZE = 256                # functions
     CACHE_BYTES = 1 << 29           # kept by their guards and constants
-    SPECIALISATIONS = 64            # of one function
-    WORTH = 8                       # replays that pay for a recording
+    WORTH = 8                       # replays between changes that are not too many
     DEPTH = 32                      # functions and tuples in the key of a function
     OTHERS = 32                     # calls by the program of another function, before a function has its own
     MOST_APART = 64                 # functions of one key that have programs of their own
-    MISSES = 8                      # values of arguments that are no tensors, before a function runs eagerly
+    MISSES = 8                      # changes after fewer replays, before calls run eagerly
 
 # Key of a function -> Function, the last one called at the end; a weak reference if a Cell holds it.
 FUNCTIONS = OrderedDict()
@@ -128,7 +129,7 @@ cdef class Recorded:
         cdef Recording r
         cdef Signature g = signature_of(args, {})
         function = self.known_programs()
-        if function is None or dg_flag(&function.eager):
+        if function is None:
             return None
         r = confirmed_for(function, g.key())
         if r is None or not same_function(r.call, self.__wrapped__) or r.program.effects or any(
@@ -209,6 +210,10 @@ cdef list recordings_of(Function function):
 cdef Function new_function(object name, object alive):
     cdef Function function = Function()
     function.specialisations = {}
+    function.waiting = {}
+    function.holding = {}
+    function.nearby = {}
+    function.forms = {}
     function.epoch = dg_read_shared(&EPOCH)
     function.name = name
     function.alive = None if alive is None else weakref.ref(alive)
@@ -345,21 +350,30 @@ cdef object replay_latest(Function function, object fn, list parts, object call,
         return NotImplemented
     with cython.critical_section(function):
         special = function.latest
-        confirmed = None if special is None else special.confirmed
-        if confirmed is None or (confirmed.call is not fn and not stands_for(confirmed, fn, parts)):
-            return NotImplemented
-        arrays = special.fitting(args)
+        arrays = None if special is None else special.fitting(args)
         if arrays is None:
+            special = nearby(function, args)
+            arrays = None if special is None else special.fitting(args)
+        if arrays is None:
+            return NotImplemented
+        if special.eager:
+            return FAILED
+        confirmed = special.confirmed
+        if confirmed is None or (confirmed.call is not fn and not stands_for(confirmed, fn, parts)):
             return NotImplemented
         inputs = [x for x in args if isinstance(x, TensorBase)]
         if not still_valid(confirmed, inputs):
             return NotImplemented
+        function.latest = special
     if replays_are_checked():
         call = fn.construct if call is None else call
         return checked_replay(function.name, confirmed, inputs, arrays, call, args, {})
     result = try_replay(confirmed, inputs, arrays)
     if result is not NotImplemented and result is not FAILED:
         dg_add_shared(&special.replays, 1)
+        if special.debts:
+            with cython.critical_section(function):
+                book_replayed(function, special)
     return result
 
 
@@ -371,9 +385,7 @@ cdef object replay_or_record(Function function, object call, tuple args, dict kw
     cdef Signature g
     cdef tuple key
     cdef object start = call if fn is None else fn
-    cdef bint valid, apart
-    if dg_flag(&function.eager):
-        return call(*args, **kwargs)
+    cdef bint valid, apart, recorded
     if not kwargs:
         result = replay_latest(function, start, parts, call, args)
         if result is not NotImplemented:
@@ -387,13 +399,11 @@ cdef object replay_or_record(Function function, object call, tuple args, dict kw
         return call(*args, **kwargs)
     with cython.critical_section(function):
         special = specialisation_for(function, key, g)
-        confirmed = None if special is None else special.last if special.confirmed is None else special.confirmed
+        confirmed = special.last if special.confirmed is None else special.confirmed
         apart = confirmed is not None and not stands_for(confirmed, start, parts)
-        confirmed = None if special is None else special.confirmed
+        confirmed = special.confirmed
         valid = confirmed is not None and not apart and still_valid(confirmed, g.inputs) \
             and arguments_not_reached(confirmed, g)
-    if special is None:
-        return call(*args, **kwargs)
     if apart:
         return APART
     if confirmed is not None:
@@ -406,45 +416,43 @@ cdef object replay_or_record(Function function, object call, tuple args, dict kw
                 dg_add_shared(&special.replays, 1)
                 with cython.critical_section(function):
                     function.latest = special
+                    book_replayed(function, special)
                 return result
         with cython.critical_section(function):
             drop(function, special, confirmed)
-        if dg_flag(&function.eager):
-            return call(*args, **kwargs)
-    return record_call(function, special, call, g, fn)
+    with cython.critical_section(function):
+        recorded = may_be_recorded(function, special)
+    if not recorded:
+        return eager_call(function, special, call, args, kwargs)
+    result = record_call(function, special, call, g, fn)
+    with cython.critical_section(function):
+        book_recorded(function, special)
+    return result
 
 
-cdef Specialisation specialisation_for(Function function, tuple key, Signature g):
-    """What is known of the calls with a signature; None if the function runs eagerly from now on."""
-    cdef Specialisation special = function.specialisations.pop(key, None)
-    if special is not None:
-        function.specialisations[key] = special
-        return special
-    special = Specialisation()
-    special.note_leaves(g)
-    function.specialisations[key] = special
-    function.misses += 1
-    if function.misses > MISSES and only_numbers_differ(function.specialisations):
-        go_eager(function, f"an argument that is no tensor was different at each of {MISSES} calls, and a program is "
-                 f"recorded for one value; pass a Tensor instead of a number", None)
-        return None
-    if len(function.specialisations) > SPECIALISATIONS:
-        del function.specialisations[next(iter(function.specialisations))]
-    return special
+cdef object eager_call(Function function, Specialisation special, object call, tuple args, dict kwargs):
+    """A call that is not recorded now; it pays for recordings to come."""
+    if special.eager:
+        return call(*args, **kwargs)
+    start = perf_counter()
+    result = call(*args, **kwargs)
+    with cython.critical_section(function):
+        book_eager(function, special, perf_counter() - start)
+    return result
 
 
 cdef int drop(Function function, Specialisation special, Recording confirmed) except -1:
-    """Drop a program whose guards do not hold. The function runs eagerly from now on if they fail again and again."""
+    """Drop a program whose guards do not hold. Such calls run eagerly from now on if they fail again and again."""
     if special.confirmed is not confirmed:          # another thread has done that
         return 0
     change = change_in_words(confirmed.guards)
-    special.confirmed = None
+    lose_program(function, special)
     special.failures = 0
     if dg_read_shared(&special.replays) < WORTH:
         special.changes += 1
     if special.changes > MISSES:
-        go_eager(function, f"{change or 'a tensor that it reads'} has changed {MISSES} times, after few calls each; "
-                 f"pass it as an argument", None)
+        go_eager(function, special, f"{change or 'a tensor that it reads'} has changed {MISSES} times, after few calls "
+                 f"each; pass it as an argument", None)
     return 0
 
 
@@ -476,17 +484,6 @@ cdef class Repeated:
         """Whether its last call replayed a program on single numbers, which takes less time than the call."""
         cdef Recording confirmed = latest_of(self.function)
         return confirmed is not None and is_on_numbers(confirmed.plan)
-
-
-cdef bint only_numbers_differ(dict specialisations):
-    """Whether all signatures so far have the same tensors, and most of them no confirmed program."""
-    tensors = set()
-    cdef Specialisation special
-    once = 0
-    for key, special in specialisations.items():
-        tensors.add(tuple([part[:2] + part[3:] for part in key if isinstance(part, tuple) and len(part) == 4]))
-        once += special.confirmed is None
-    return len(tensors) == 1 and once > MISSES // 2
 
 
 def call_recorded(key, alive, name, call, tuple args, dict kwargs, fn=None, list parts=None):
@@ -530,16 +527,16 @@ cdef list functions():
 
 
 def programs():
-    """The programs recorded so far: (name of the function, whether it is replayed, listing)."""
+    """The programs recorded so far: (name of the function, whether it is replayed, listing), and (name, False, "eager")
+    behind those of a function some of whose calls run eagerly."""
     found = []
     cdef Function function
     for function in functions():
-        if dg_flag(&function.eager):
-            found.append((function.name, False, "eager"))
-            continue
         for replayed, r in recordings_of(function):
             found.append((function.name, replayed, str((<Recording>r).program) + (
                 "" if (<Recording>r).plan is None else "\n" + str((<Recording>r).plan))))
+        if function.why is not None:
+            found.append((function.name, False, "eager"))
     return found
 
 
@@ -559,14 +556,12 @@ def recorded_call(fn, tuple args, dict kwargs, bint pure=False):
     key, alive, name, parts = function_key(fn)
     found = {"name": name, "eager": None, "line": None, "program": None, "plan": None}
     function = programs_known(key, alive, fn, pure)
-    if function is None:
-        return found
-    found.update(eager=function.why, line=function.line)
-    key = g.key()
-    if dg_flag(&function.eager) or key is None:
+    key = None if function is None else g.key()
+    if key is None:
         return found
     confirmed = confirmed_for(function, key)
     if confirmed is None:
+        found["eager"], found["line"] = reason_for(function, key)
         return found
     with cython.critical_section(function):
         valid = stands_for(confirmed, fn, parts) and still_valid(confirmed, g.inputs)
@@ -587,14 +582,27 @@ cdef tuple guards_of(Recording r):
             (perf_counter() - start) * 1e7)
 
 
-def why_eager(key, alive=None):
-    """Why the function of a key runs eagerly from now on; None if it does not."""
+cdef tuple reason_for(Function function, object key):
+    """(why calls with a key run eagerly, the line) or (None, None)."""
+    cdef Specialisation special
+    with cython.critical_section(function):
+        special = function.specialisations.get(key)
+        if special is None:
+            special = function.waiting.get(key)
+        if special is None:
+            return None, None
+        return (special.why, special.line) if special.eager else (why_waiting(function, special), None)
+
+
+def why_eager(key, alive, tuple args, dict kwargs):
+    """Why calls with these arguments of the function of a key run eagerly; None if they do not."""
     cdef Function function = known_as((False, key), alive)
-    return None if function is None else function.why
+    return None if function is None else reason_for(function, signature_of(args, kwargs).key())[0]
 
 
 def known_functions():
-    """The functions in the cache: (name, why it runs eagerly or None, (file, line) or None, steps of its programs)."""
+    """The functions in the cache: (name, why some of its calls run eagerly or None, (file, line) or None, steps of its
+    programs)."""
     cdef Function function
     found = []
     for function in functions():

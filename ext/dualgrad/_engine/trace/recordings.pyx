@@ -3,8 +3,8 @@
 Design
 ------
 A function is recorded at its first two calls with one signature. After the first call a walk over all objects that the
-executed code can reach (reachability.pyx) gives the guards, or a reason to run eagerly for ever, with one warning. The
-second call shows that the function does not change what its guards watch. If the guards hold before and after it, the
+executed code can reach (reachability.pyx) gives the guards, or a reason to run calls of this signature eagerly for ever,
+with one warning for the function. The second call shows that the function does not change what its guards watch. If the guards hold before and after it, the
 same code has run and both recordings are equal, then the program is confirmed and replayed from then on.
 
 If a name stops the walk and the code has branches, the next recordings note single instructions. Then only names in
@@ -41,11 +41,12 @@ from ..transforms.handles cimport (TensorBase, hooks_of, is_captured, is_plain, 
 cdef extern from "memory/shared.h":
     long long dg_add_shared(long long *counter, long long n) noexcept
     void dg_write_shared(long long *counter, long long n) noexcept
-    void dg_set_flag(bint *flag) noexcept
 
 cdef enum:
     MAX_FAILURES = 4                # recordings of one signature that differ from the one before
     TIMED_BYTES = 1 << 26           # guarded contents above this are compared once to time it
+    PROGRAM_BYTES = 1 << 14         # of a program and its plan,
+    STEP_BYTES = 1 << 11            # and for each step
     MAX_CHANGES = 8                 # of guarded objects, after few calls each, before a function runs eagerly
 
 CHECK = None                        # called with each confirmed program and its plan
@@ -155,18 +156,20 @@ cdef object record_call(Function function, Specialisation special, object call, 
 
 cdef int judge(Function function, Specialisation special, Recording made, Recording former, bint held, str change,
                object key, Recorder recorder, Signature g) except -1:
-    """Keep a recording as `last` or `confirmed`, or run the function eagerly from now on. `held`: the guards of the
+    """Keep a recording as `last` or `confirmed`, or run such calls eagerly from now on. `held`: the guards of the
     former recording held before the call; else `change` says what had changed. `key`: that of the function before the
     call."""
+    special.recordings += 1
+    special.pair += made.seconds + (0 if former is not None and made.plan is former.plan else made.planning)
     if recorder.failed is not None:
-        return go_eager(function, recorder.failed, recorder.line)
+        return go_eager(function, special, recorder.failed, recorder.line)
     if not function.pure and not find_guards(function, special, made, former if held else None, key, recorder, g):
         return 0
     made.fixed = recorder.fixed
     if made.agreed >= 2 and (function.pure or made.guarded):
         if made.guards is not None and made.guards.bytes > TIMED_BYTES and seconds_to_check(made.guards) > made.seconds:
-            return go_eager(function, f"to see whether the {made.guards.bytes} bytes that it can reach have changed "
-                            f"takes longer than the call; hold such data in Tensors", None)
+            return go_eager(function, special, f"to see whether the {made.guards.bytes} bytes that it can reach have "
+                            f"changed takes longer than the call; hold such data in Tensors", None)
         return accept(function, special, made)
     special.last = made
     if former is None:
@@ -174,12 +177,13 @@ cdef int judge(Function function, Specialisation special, Recording made, Record
     if not held and former.guards is not None:      # a guarded object changed between the calls
         special.changes += 1
         if special.changes > MAX_CHANGES:
-            go_eager(function, f"{change or 'a tensor'} has changed {MAX_CHANGES} times, after few calls each; pass it "
-                     f"as an argument", None)
+            go_eager(function, special, f"{change or 'a tensor'} has changed {MAX_CHANGES} times, after few calls each; "
+                     f"pass it as an argument", None)
         return 0
     special.failures += 1
     if special.failures >= MAX_FAILURES:
-        go_eager(function, "recordings of it differ, so something else than its arguments decides what it does", None)
+        go_eager(function, special, "recordings of it differ, so something else than its arguments decides what it does",
+                 None)
     return 0
 
 
@@ -234,7 +238,7 @@ cdef object run_and_record(Recorder recorder, Recording made, Recording former, 
 cdef bint find_guards(Function function, Specialisation special, Recording made, Recording former, object key,
                       Recorder recorder, Signature g) except -1:
     """Find the guards of a recording, or share those of the former one (None if they did not hold). False: the
-    recording cannot be used, and the function may run eagerly from now on.
+    recording cannot be used, and such calls may run eagerly from now on.
 
     The former recording may be that of another function with the same key. Its guards watch what both have in common,
     the key what the function has of its own; then the function gets guards for itself."""
@@ -246,8 +250,8 @@ cdef bint find_guards(Function function, Specialisation special, Recording made,
     if former is not None and made.executed.same_as(former.executed):
         broken = former.guards.broken()
         if broken is not None:
-            go_eager(function, f"it changes {guard_in_words(broken)}, which is there before the call; return the value "
-                     f"instead", None)
+            go_eager(function, special, f"it changes {guard_in_words(broken)}, which is there before the call; return "
+                     f"the value instead", None)
             return False
         made.guarded = same or now[0] == key
     if made.guarded and same:
@@ -263,7 +267,8 @@ cdef bint find_guards(Function function, Specialisation special, Recording made,
     try:
         reach = reachable_from(made.call, g.others + handles, made.executed, True, containers_of(made.parts))
     except Exception as error:
-        go_eager(function, f"an object that it can reach raises {type(error).__name__} when it is looked at", None)
+        go_eager(function, special, f"an object that it can reach raises {type(error).__name__} when it is looked at",
+                 None)
         return False
     if reach.why is None and g.containers and reach.compares:
         made.reached = frozenset([id(x) for x in reach.seen.values() if kind_of(x) != LEAF])
@@ -280,7 +285,7 @@ cdef bint find_guards(Function function, Specialisation special, Recording made,
     if reach.why is not None:
         special.failures += 1
         if special.failures >= MAX_FAILURES or not made.executed.imported:   # a module is imported once
-            go_eager(function, reach.why, None)
+            go_eager(function, special, reach.why, None)
         return False
     for _, a in recorder.fixed:
         if is_shared(<Array>a):         # Python has read it, and may find something else there
@@ -310,11 +315,13 @@ cdef int accept(Function function, Specialisation special, Recording made) excep
         start = perf_counter()
         made.plan = make_plan(made.program)
         made.planning = perf_counter() - start
+        special.pair += made.planning
     check = CHECK
     if check is not None:
         check(made.program, made.plan)
     made.executed = None
-    dg_add_shared(&function.bytes, bytes_kept(made))
+    special.bytes = bytes_kept(made)
+    dg_add_shared(&function.bytes, special.bytes)
     dg_write_shared(&special.replays, 0)
     special.last = None
     special.confirmed = made
@@ -322,9 +329,10 @@ cdef int accept(Function function, Specialisation special, Recording made) excep
 
 
 cdef Py_ssize_t bytes_kept(Recording r) except -1:
-    """The bytes that a recording keeps: copies for its guards, and constants."""
-    cdef Py_ssize_t total = 0 if r.guards is None else r.guards.bytes
+    """The bytes that a recording keeps: copies for its guards, constants, and about what a program and its plan take."""
+    cdef Py_ssize_t total = PROGRAM_BYTES + STEP_BYTES * len(r.program.steps)
     cdef Array a
+    total += 0 if r.guards is None else r.guards.bytes
     for kind, source in zip(r.program.kinds, r.program.sources):
         if kind == FROM_CONSTANT:
             a = <Array>source
@@ -363,16 +371,23 @@ cdef int compute_deferred_results(Recorder recorder, Recording made, Signature g
     return 0
 
 
-cdef int go_eager(Function function, str why, object line) except -1:
-    """Run a function eagerly from now on, and warn once."""
-    if function.eager:
+cdef int go_eager(Function function, Specialisation special, str why, object line) except -1:
+    """Run the calls of a signature eagerly from now on, and warn once for each function."""
+    if special.eager:
+        return 0
+    special.eager = True
+    special.why = why
+    special.line = line
+    special.last = special.confirmed = None
+    return warn(function, why, line)
+
+
+cdef int warn(Function function, str why, object line) except -1:
+    """Tell that some calls run eagerly, if nothing has told it before."""
+    if function.why is not None:
         return 0
     function.why = why
     function.line = line
-    dg_set_flag(&function.eager)
-    function.specialisations.clear()        # the dict stays: another thread may be at it
-    function.latest = None
-    dg_write_shared(&function.bytes, 0)
     if function.quiet:
         return 0
     where = f" ({line[0]}, line {line[1]})" if line is not None else ""

@@ -44,9 +44,6 @@ from .reachability cimport Reach, reachable_from
 from .recordings cimport Function, Specialisation, accept
 from .replay cimport Recording
 
-cdef extern from "memory/shared.h":
-    bint dg_flag(bint *flag) noexcept
-
 LAYOUT = None                       # what of `layout` stays as it is; no C variable, so that threads may set it
 # Arguments of these classes are compared by their values.
 cdef set BY_VALUE = addresses((TensorBase, tuple, list, dict, float, complex, bool, int, str, bytes, type(None)))
@@ -71,7 +68,7 @@ cdef list departing(Function function, object call):
     """The recordings of a function that may go along: (recording as plain data, functions that have to go by value)."""
     cdef Recording r
     cdef list found = [], watched, facts
-    if dg_flag(&function.eager) or function.pure:
+    if function.pure:
         return found
     with cython.critical_section(function):
         kept = [(key, (<Specialisation>one).confirmed) for key, one in function.specialisations.items()]
@@ -207,7 +204,7 @@ cdef int arrive(Function function, object call, list parts, tuple recordings) ex
     cdef Reach reach
     for version, key, slots, steps, inputs, outputs, template, captured, fixed, facts, watched in recordings:
         with cython.critical_section(function):
-            known = dg_flag(&function.eager) or key in function.specialisations
+            known = key in function.specialisations or key in function.waiting
         if version != layout() or known:
             continue
         reach = reachable_from(call, list(captured), executed_of(watched), True, containers_of(parts))
@@ -229,6 +226,7 @@ cdef int arrive(Function function, object call, list parts, tuple recordings) ex
         r.fixed = [(handle, value_in(<TensorBase>handle)) for handle in fixed]
         r.agreed = 2
         special = Specialisation()
+        special.key = key
         with cython.critical_section(function):
             function.specialisations[key] = special
             accept(function, special, r)

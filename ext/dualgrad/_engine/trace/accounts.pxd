@@ -1,0 +1,13 @@
+# Accounts: which calls are recorded. See accounts.pyx.
+from .recordings cimport Function, Specialisation, warn
+from .signature cimport Signature
+
+
+cdef Specialisation specialisation_for(Function function, tuple key, Signature g)
+cdef Specialisation nearby(Function function, tuple args)
+cdef bint may_be_recorded(Function function, Specialisation special) except -1
+cdef int book_eager(Function function, Specialisation special, double seconds) except -1
+cdef int book_recorded(Function function, Specialisation special) except -1
+cdef int book_replayed(Function function, Specialisation special) except -1
+cdef int lose_program(Function function, Specialisation special) except -1
+cdef str why_waiting(Function function, Specialisation special)

@@ -1,0 +1,285 @@
+"""Accounts: which calls of a function are recorded, by what recordings cost and what their programs pay.
+
+Design
+------
+A recording pays if its program is replayed often, which nothing tells beforehand. So a function has credit: a signature
+that is new is recorded at once, for CREDIT programs in any case, and for MOST_CREDIT while they have cost less than
+CREDIT_SECONDS in all. A program that has been replayed as often as pays for it is off the account. What is dropped
+before is not, and stays a debt.
+
+A function without credit records a signature that pays beforehand: its calls have run eagerly, since it had its last
+program, for as long as a program costs, and at least LEAST times.
+
+So the time for recordings is bounded, whatever the sequence of calls. Each program is one of three kinds. Those that
+were paid beforehand have taken no longer than the eager calls before them, each of which is counted once. Those that
+are off the account have taken no longer than their replays would have taken eagerly. All others are at most as many as
+the credit allows. Thus in the long run calls and recordings take at most twice the time of eager calls.
+
+A signature whose arguments differ by a number, text or object is often the only one with its value. After MISSES such
+values without a program it has no credit.
+
+Nothing grows without bound. Programs of a function are dropped, the least recently used first, if they keep more bytes
+than the cache may. What is known of signatures without a program is dropped beyond WAITING of them, and beyond HOLDING
+of those whose key keeps objects alive. Whatever comes again starts anew, and has to pay again.
+"""
+from cpython.object cimport PyObject
+
+import numpy as np
+
+from ..arrays.array cimport ARRAY, Array, Value
+from ..transforms.handles cimport TensorBase, value_in
+from .signature cimport ByIdentity
+
+cdef extern from "memory/shared.h":
+    long long dg_add_shared(long long *counter, long long n) noexcept
+    long long dg_read_shared(long long *counter) noexcept
+
+cdef enum:
+    CREDIT = 64                     # programs
+    MOST_CREDIT = 1024
+    LEAST = 8                       # eager calls that pay for a program
+    PAYS = 64                       # replays that do
+    MISSES = 8                      # values of arguments that are no tensors, before they have no credit
+    WAITING = 4096                  # signatures without a program that are remembered,
+    HOLDING = 64                    # and those of them that keep objects alive
+    FORMS = 4096
+    MOST_BYTES = 1 << 29            # of one function
+
+cdef double CREDIT_SECONDS = 1.0
+cdef unsigned long long FACTOR = 0x100000001B3      # odd: no bit is lost
+
+cdef object VALUES = frozenset([float, complex, bool, int, str, bytes, type(None)])
+
+
+cdef Specialisation specialisation_for(Function function, tuple key, Signature g):
+    """What is known of the calls with a signature."""
+    cdef Specialisation special = function.specialisations.pop(key, None)
+    if special is not None:
+        function.specialisations[key] = special
+        return special
+    special = function.waiting.pop(key, None)
+    if special is None:
+        special = Specialisation()
+        special.key = key
+        special.note_leaves(g)
+        special.near = None if special.leaves is None else number_of(g.args)
+        form = form_of(key)
+        special.form = None if form == key else form
+        special.holds = any([not isinstance(x, type) for x in g.others])
+        count_form(function, special, 1)
+        if special.holds:
+            hold(function, special)
+    rest(function, special)
+    return special
+
+
+cdef int rest(Function function, Specialisation special) except -1:
+    """A signature has no program, and the next one is not due."""
+    if len(function.waiting) >= WAITING:
+        forget(function, next(iter(function.waiting)))
+    function.waiting[special.key] = special
+    return 0
+
+
+cdef int rest_again(Function function, Specialisation special) except -1:
+    if function.specialisations.pop(special.key, None) is not None:
+        rest(function, special)
+    return 0
+
+
+cdef int hold(Function function, Specialisation special) except -1:
+    """Note a key that keeps objects alive and has no program; forget the oldest of too many."""
+    if len(function.holding) >= HOLDING:
+        forget(function, next(iter(function.holding)))
+    function.holding[special.key] = special
+    return 0
+
+
+cdef int forget(Function function, tuple key) except -1:
+    """Forget a signature, and the program that it has."""
+    cdef Specialisation special = function.waiting.pop(key, None)
+    if special is None:
+        special = function.specialisations.pop(key, None)
+    function.holding.pop(key, None)
+    if special is None:
+        return 0
+    if special.near is not None and function.nearby.get(special.near) is special:
+        del function.nearby[special.near]
+    dg_add_shared(&function.bytes, -special.bytes)
+    return 0
+
+
+cdef object number_of(tuple args):
+    """A number for arguments, the same for tensors of the same types and shapes and for the same objects; or None."""
+    cdef unsigned long long h = 0
+    cdef Value v
+    cdef int i
+    for x in args:
+        if not isinstance(x, TensorBase):
+            h = (h ^ <unsigned long long><size_t><PyObject *>x) * FACTOR
+            continue
+        v = value_in(<TensorBase>x)
+        if v is None or v.kind != ARRAY:
+            return None
+        h = (h ^ <unsigned long long>(<Array>v).typenum) * FACTOR
+        for i in range((<Array>v).ndim):
+            h = (h ^ <unsigned long long>(<Array>v).shape[i]) * FACTOR
+        h = (h ^ 0x55) * FACTOR
+    return h
+
+
+cdef Specialisation nearby(Function function, tuple args):
+    """A signature that the arguments may have, or None. It saves the key, which takes longer than many a replay."""
+    number = number_of(args) if function.nearby else None
+    return None if number is None else function.nearby.get(number)
+
+
+cdef int put_nearby(Function function, Specialisation special) except -1:
+    """Let the arguments of a signature lead to it."""
+    if special.near is not None:
+        function.nearby[special.near] = special
+    return 0
+
+
+cdef int count_form(Function function, Specialisation special, int n) except -1:
+    if special.form is None:
+        return 0
+    function.forms[special.form] = max(0, function.forms.pop(special.form, 0) + n)
+    if len(function.forms) > FORMS:
+        del function.forms[next(iter(function.forms))]
+    return 0
+
+
+cdef bint values_differ(Function function, Specialisation special) except -1:
+    """Whether many signatures differ from this one by a number, text or object only, and have no program."""
+    return special.form is not None and function.forms.get(special.form, 0) > MISSES
+
+
+cdef bint may_be_recorded(Function function, Specialisation special) except -1:
+    """Whether the next call is recorded; if it is, it goes on the account."""
+    if special.eager:
+        rest_again(function, special)
+        return False
+    if special.recordings % 2:                      # the second of two
+        return True
+    if has_credit(function, special):
+        special.on_credit = True
+        special.debts += 1
+        function.debt += 1
+    elif special.calls >= LEAST and special.waited >= function.cost:
+        special.on_credit = False
+    else:
+        rest_again(function, special)
+        return False
+    special.pair = special.waited = 0.0
+    special.calls = 0
+    function.waiting.pop(special.key, None)
+    function.specialisations[special.key] = special
+    return True
+
+
+cdef bint has_credit(Function function, Specialisation special) except -1:
+    if values_differ(function, special):
+        warn(function, f"an argument that is no tensor was different at each of {MISSES} calls, and a program is "
+             f"recorded for one value; pass a Tensor instead of a number", None)
+        return False
+    return function.debt < CREDIT or function.debt < MOST_CREDIT and function.spent < CREDIT_SECONDS
+
+
+cdef int book_eager(Function function, Specialisation special, double seconds) except -1:
+    """A call has run eagerly which might have been recorded."""
+    special.calls += 1
+    special.waited += seconds
+    function.pace = seconds if function.pace == 0 else function.pace + (seconds - function.pace) / 16
+    return 0
+
+
+cdef int book_recorded(Function function, Specialisation special) except -1:
+    """A call has been recorded; it was the last one of two, or the only one."""
+    cdef bint ended = special.eager or special.confirmed is not None
+    if not ended and special.recordings % 2:
+        return 0
+    if special.on_credit:
+        special.spent += special.pair
+        function.spent += special.pair
+        special.on_credit = False
+    function.cost = special.pair if function.cost == 0 else function.cost + (special.pair - function.cost) / 4
+    if special.confirmed is not None:
+        special.recordings = 0
+        count_form(function, special, -1)
+        function.holding.pop(special.key, None)
+        put_nearby(function, special)
+        drop_programs(function)
+    elif special.eager:
+        rest_again(function, special)
+        put_nearby(function, special)
+    return 0
+
+
+cdef int drop_programs(Function function) except -1:
+    """Drop the oldest programs that were not replayed lately while there are too many bytes of them."""
+    cdef Specialisation special
+    while dg_read_shared(&function.bytes) > MOST_BYTES and len(function.specialisations) > 1:
+        key, special = next(iter(function.specialisations.items()))
+        if dg_read_shared(&special.replays) > special.seen:
+            special.seen = dg_read_shared(&special.replays)
+            function.specialisations[key] = function.specialisations.pop(key)
+        else:
+            forget(function, key)
+    return 0
+
+
+cdef int book_replayed(Function function, Specialisation special) except -1:
+    """A program was replayed. Off the account with it if that pays for it."""
+    cdef long long replays
+    if special.debts == 0 or function.pace == 0:    # nobody has waited yet
+        return 0
+    replays = dg_read_shared(&special.replays)
+    if replays < PAYS or replays * function.pace < special.spent:
+        return 0
+    function.debt -= special.debts
+    function.spent -= special.spent
+    special.debts = 0
+    special.spent = 0
+    return 0
+
+
+cdef int lose_program(Function function, Specialisation special) except -1:
+    """The guards of a program do not hold any more."""
+    book_replayed(function, special)
+    dg_add_shared(&function.bytes, -special.bytes)
+    special.bytes = 0
+    special.confirmed = None
+    special.recordings = 0
+    count_form(function, special, 1)
+    if special.holds:
+        hold(function, special)
+    return 0
+
+
+cdef str why_waiting(Function function, Specialisation special):
+    """Why a call runs eagerly for the time being, or None."""
+    if special.recordings % 2 or special.confirmed is not None:
+        return None
+    if values_differ(function, special):
+        return (f"more than {MISSES} calls differed by an argument that is no tensor, and a program is recorded for one "
+                f"value, once it has come often; pass a Tensor instead of a number")
+    if special.calls:
+        return (f"{function.debt} programs for other arguments were not replayed often, so one for these is recorded "
+                f"once they have come often")
+    return None
+
+
+# ----------------------------------------------------------------------------------------------------------- forms
+
+cdef object form_of(object key):
+    """A key with types in place of numbers, texts and objects."""
+    if isinstance(key, ByIdentity):
+        return type((<ByIdentity>key).held)
+    if type(key) is not tuple:
+        return key
+    if len(<tuple>key) > 1 and isinstance((<tuple>key)[0], type):
+        kind = (<tuple>key)[0]
+        if kind in VALUES or issubclass(kind, np.generic):
+            return kind
+    return tuple([form_of(part) for part in <tuple>key])
