@@ -14,6 +14,7 @@ from dualgrad._engine.trace.deferred import compare_deferred_by, defer_from
 from dualgrad._engine.trace.recordings import check_programs
 from dualgrad._engine.transforms.forward import run_forward
 from dualgrad._engine.transforms.handles import TensorBase
+from dualgrad._engine.transforms.rematerialisation import recording
 from dualgrad._engine.transforms.tensor import OPCODES, apply
 from dualgrad._engine.values.algebra import jets, quadratic_algebra
 from dualgrad._engine.values.levels import Algebra, open_levels
@@ -37,6 +38,7 @@ __all__ = [
     "programs",
     "quadratic_algebra",
     "recorded_call",
+    "recording",
     "run_forward",
     "synchronize",
 ]

@@ -64,11 +64,11 @@ def jit(fn: Callable[..., Any] | None = None, *, pure: bool = False, **options: 
     classes, containers and NumPy arrays of any size. Before each replay the guards are compared, and where one has
     changed the function is recorded anew.
 
-    What no guard can follow makes the function run eagerly from then on, after one warning that says why: numbers that
-    Python asks for and that depend on the arguments (``if x > 0``, ``float(x)``, ``print(x)``), generators, files,
-    clocks, random numbers from elsewhere than ``dualgrad.ops``, compiled objects of other packages, containers and
-    attributes outside that the function itself changes. :doc:`/howto/recording` has the whole contract. Printing is
-    done while the function is recorded only.
+    What no guard can follow makes calls of that signature run eagerly from then on, after one warning that says why:
+    numbers that Python asks for and that depend on the arguments (``if x > 0``, ``float(x)``, ``print(x)``),
+    generators, files, clocks, random numbers from elsewhere than ``dualgrad.ops``, compiled objects of other packages,
+    containers and attributes outside that the function itself changes. :doc:`/howto/recording` has the whole contract.
+    Printing is done while the function is recorded only.
 
     Examples
     --------

@@ -5,12 +5,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from .._engine.transforms.rematerialisation import primal
+from .._engine.primitives.execute import unrepeatable
+from .._engine.transforms.rematerialisation import (
+    filled,
+    is_batched,
+    made_since,
+    pulled_back,
+    serial,
+    template_of,
+    tensors_of,
+    whole,
+)
+from ..dtype import bool_
 from ..tensor import Tensor
-from .steps import check_same, chosen
+from ..transforms.closed import closed
+from .masks import masked
+from .rolling import can_roll
+from .steps import check_same, chosen, same_rest
 
 __all__ = ["cond"]
 
@@ -30,7 +44,7 @@ def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], *
     Returns
     -------
     object
-        What that function returns.
+        What that function returns. Its tensors are new ones, also if they are operands.
 
     Raises
     ------
@@ -42,8 +56,13 @@ def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], *
     Notes
     -----
     Only the function that is chosen is called. Under `vmap`, where the choice may differ from sample to sample, both
-    are, and the branch that is not taken adds nothing to a derivative, not even where its own slope is infinite. In a
-    recorded function (`jit`, Graph mode) a choice by an argument has the function run eagerly.
+    are, and the branch that is not taken adds nothing to a derivative, not even where its own slope is infinite. A
+    `while_loop` in a branch ends for the samples that do not take the branch before its first step.
+
+    In a recorded function (`jit`, Graph mode) a choice by an argument is one instruction. While the function is
+    recorded, both branches are called, and their derivatives; a replay computes the one that is chosen. The function
+    runs eagerly if the branches return different nestings, shapes or types, or if one of them raises, draws random
+    numbers, gives a tensor outside a new value or asks for numbers.
 
     Examples
     --------
@@ -57,13 +76,123 @@ def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], *
     for what, f in (("true_fn", true_fn), ("false_fn", false_fn)):
         if not callable(f):
             raise TypeError(f"cond: {what} is a {type(f).__name__}; expected a function or Cell")
+    start = serial()
     if not isinstance(pred, Tensor):
-        return (true_fn if pred else false_fn)(*operands)
+        return made_since(start, (true_fn if pred else false_fn)(*operands))
     if pred.size != 1:
         raise ValueError(f"cond: pred has shape {pred.shape}; expected one truth value (ops.where chooses by element)")
-    batched = primal(pred)
-    if batched.ndim == pred.ndim:
-        return (true_fn if bool(pred) else false_fn)(*operands)
-    taken, other = true_fn(*operands), false_fn(*operands)
-    check_same("cond", taken, other, "the result")
-    return chosen(pred.reshape(()), taken, other)
+    if is_batched(pred):
+        truth = pred.reshape(()).astype(bool_)
+        with masked(truth):
+            taken = true_fn(*operands)
+        with masked(~truth):
+            other = false_fn(*operands)
+        check_same("cond", taken, other, "the result")
+        return chosen(truth, taken, other)
+    if _is_written_down(pred):
+        try:
+            return Branches(pred.reshape(()).astype(bool_), true_fn, false_fn)(operands)
+        except Exception:  # of the branch that is called again now, or of the other one
+            unrepeatable("cond: a branch raises an error, or the branches return different things")
+    return made_since(start, (true_fn if bool(pred) else false_fn)(*operands))
+
+
+def _is_written_down(truth: Tensor) -> bool:
+    """Whether a truth value is part of a program that is being written down."""
+    if not can_roll():
+        return False
+    from .._engine.trace.rolling import written_down  # takes time to import, and not every program records
+
+    return written_down(truth)
+
+
+class Branches:
+    """A choice between two functions of a recorded function, as one instruction.
+
+    Parameters
+    ----------
+    truth : Tensor
+        The truth value that chooses.
+    true_fn, false_fn : callable
+        Functions of the operands.
+    """
+
+    def __init__(self, truth: Tensor, true_fn: Callable[..., Any], false_fn: Callable[..., Any]) -> None:
+        self.truth = truth
+        self.functions = [true_fn, false_fn]
+        self.template: Any = None  # of the operands
+        self.count = 0  # of tensors in them
+
+    def __call__(self, operands: tuple[Any, ...]) -> Any:
+        """Run both while they are recorded."""
+        self.template, self.count = template_of(operands), len(tensors_of(operands))
+        found = whole("cond", self.first, self.forward, self.backward, (operands,), False)
+        self.functions = [closed(f) for f in self.functions]  # a derivative may run them later
+        return found
+
+    def first(self, operands: tuple[Any, ...]) -> Any:
+        """The result, of both."""
+        from .._engine.trace.rolling import NotRecorded
+
+        nests: list[Any] = []
+        found = self.choice([lambda f=f: noted(nests, f(*operands)) for f in self.functions])
+        if found is None:
+            raise NotRecorded
+        check_same("cond", nests[0], nests[1], "the result")
+        if not same_rest(nests[0], nests[1]):
+            raise NotRecorded
+        return filled(template_of(nests[0]), found)
+
+    def choice(self, branches: Sequence[Callable[[], Sequence[Any]]]) -> list[Any] | None:
+        """What one of two functions returns, by one instruction; None if a program cannot have it."""
+        from .._engine.trace.rolling import choose
+
+        return choose("cond", self.truth, branches)
+
+    def taken(self) -> Callable[..., Any]:
+        """The function that is chosen."""
+        return self.functions[0 if bool(self.truth) else 1]
+
+    def split(self, tensors: list[Tensor]) -> tuple[Any, list[Tensor]]:
+        """(the operands, captured tensors)."""
+        return filled(self.template, tensors[: self.count]), tensors[self.count :]
+
+    def forward(self, inside: Any, tensors: list[Tensor]) -> list[Tensor]:
+        """The tensors of the result again, on other values."""
+        operands, captured = self.split(tensors)
+        if _is_written_down(self.truth):
+            return tensors_of(inside.run(captured, self.first, operands))
+        return tensors_of(inside.run(captured, lambda operands: self.taken()(*operands), operands))
+
+    def backward(
+        self, inside: Any, tensors: list[Tensor], wanted: list[int], cotangents: list[Any], first_order: bool
+    ) -> list[Any]:
+        """The cotangents of the wanted tensors: of the branch that is chosen, which is run again."""
+        given = [j for j, ct in enumerate(cotangents) if ct is not None]
+        slopes = [j for j in wanted if not tensors[j].dtype.is_bool]
+        if not given or not slopes:
+            return [None] * len(wanted)
+
+        def pulled(f: Callable[..., Any]) -> list[Any]:
+            def taped(*args: Tensor) -> tuple[Tensor, ...]:
+                operands, captured = self.split(list(args))
+                found = tensors_of(inside.run(captured, lambda operands: f(*operands), operands))
+                return tuple([found[j] for j in given])
+
+            return list(
+                pulled_back("cond", taped, tensors, tuple(slopes), tuple([cotangents[j] for j in given]))
+            )
+
+        found = None
+        if _is_written_down(self.truth):
+            found = self.choice([lambda f=f: pulled(f) for f in self.functions])
+        if found is None:
+            found = pulled(self.taken())
+        terms = dict(zip(slopes, found, strict=True))
+        return [terms.get(j) for j in wanted]
+
+
+def noted(nests: list[Any], nest: Any) -> list[Tensor]:
+    """The tensors of a nest, which is appended to a list."""
+    nests.append(nest)
+    return tensors_of(nest)

@@ -14,6 +14,7 @@ from .._engine.transforms.rematerialisation import tensors_of
 from ..ops._arguments import Primitive
 from ..ops.shape.creation import zeros
 from ..tensor import Tensor
+from .masks import within
 from .stepping import Loop
 from .steps import Counted, Given, Listed, Stacked, check_arrays, mapped
 
@@ -167,7 +168,7 @@ def while_loop(
     _check_callable("while_loop", "cond", cond)
     _check_callable("while_loop", "body", body)
     step = lambda carry, _: (body(carry), None)  # noqa: E731
-    return Loop("while_loop", step, Given(), None, checkpoints=checkpoints, proceed=cond, calls=body)(init)[0]
+    return Loop("while_loop", step, Given(), None, checkpoints=checkpoints, proceed=within(cond), calls=body)(init)[0]
 
 
 def fori_loop(

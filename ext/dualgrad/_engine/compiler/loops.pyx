@@ -15,7 +15,7 @@ from libc.string cimport memcpy
 
 from ..arrays.array cimport Array, contiguous, new_array
 from .program cimport check_signals
-from .repetitions cimport Body, Repetition, Reversal
+from .repetitions cimport Body, Choice, Repetition, Reversal
 from .steppers cimport Stepper
 
 cdef enum:
@@ -405,3 +405,21 @@ cdef Py_ssize_t allowed(object states, Py_ssize_t nbytes) except -1:
     if isinstance(states, float):
         return max(1, <Py_ssize_t>(<double>states / nbytes))
     return max(1, ROOM // nbytes) if states is None else <Py_ssize_t>states
+
+
+# ---------------------------------------------------------------------------------------------------------- choices
+
+cdef Array run_choice(Choice c, PyObject **args):
+    """The results of one of two branches, packed. Operands: the truth value, then what the branches read."""
+    cdef bint truth = holds(<Array>args[0])
+    cdef Stepper s = Stepper(c.taken if truth else c.other)
+    cdef Array out = packed_results(c.nbytes)
+    cdef list held = []
+    cdef int k
+    for k, operand in enumerate(c.of_taken if truth else c.of_other):
+        held.append(contiguous(<Array>args[<int>operand]))
+        s.ins[k] = (<Array>held[k]).data
+    for k, result in enumerate(c.results):
+        s.outs[k] = out.data + <Py_ssize_t>result[2]
+    s.step()
+    return out

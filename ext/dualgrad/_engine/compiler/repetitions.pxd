@@ -35,3 +35,16 @@ cdef class Reversal:
 
 
 cdef Repetition repetition(Body body, Py_ssize_t n, bint reverse, tuple stacked, tuple shared)
+
+
+cdef class Choice:
+    """What the instruction of a choice is told: the programs of both branches, and where results lie."""
+    cdef readonly Body taken        # where the truth value holds: the first operand
+    cdef readonly Body other
+    cdef readonly tuple of_taken    # for each input of a branch the operand that it is
+    cdef readonly tuple of_other
+    cdef readonly tuple results     # (type number, shape, offset) of each result
+    cdef readonly Py_ssize_t nbytes
+
+
+cdef Choice choice(Body taken, Body other, tuple of_taken, tuple of_other)

@@ -1,4 +1,4 @@
-"""What loops in programs are: the program of one step, and how it is repeated.
+"""What loops and branches in programs are: the program of one step, and how it is repeated, or which one is run.
 
 Design
 ------
@@ -90,3 +90,36 @@ cdef class Reversal:
 
     def __repr__(self):
         return f"<the reverse of {self.forward!r}, by {self.backward!r}>"
+
+
+cdef Choice choice(Body taken, Body other, tuple of_taken, tuple of_other):
+    """A choice between two bodies whose results have the same forms, and where the results lie."""
+    cdef Choice c = Choice()
+    cdef Program p = taken.program
+    cdef list results = []
+    c.taken = taken
+    c.other = other
+    c.of_taken = of_taken
+    c.of_other = of_other
+    for slot in p.outputs:
+        results.append((p.typenums[slot], p.shapes[slot], c.nbytes))
+        c.nbytes += aligned(taken.nbytes_of(slot))
+    c.results = tuple(results)
+    return c
+
+
+cdef class Choice:
+
+    def __eq__(self, other):
+        cdef Choice o
+        if not isinstance(other, Choice):
+            return NotImplemented
+        o = <Choice>other
+        return self is o or (self.of_taken == o.of_taken and self.of_other == o.of_other
+                             and self.taken.same_as(o.taken) and self.other.same_as(o.other))
+
+    def __hash__(self):
+        return hash((self.of_taken, self.of_other, len(self.taken.program.steps), len(self.other.program.steps)))
+
+    def __repr__(self):
+        return f"<one of {len(self.taken.program.steps)} steps or {len(self.other.program.steps)}>"

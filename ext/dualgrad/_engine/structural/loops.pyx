@@ -1,4 +1,4 @@
-"""Loops in programs: a step's program run many times, the same backwards, and what their results are.
+"""Loops in programs: a step's program run many times, the same backwards, one of two branches, and their results.
 
 Loops are rolled up below all transforms (trace/rolling.pyx): neither a tape nor a dual number ever sees one of these.
 """
@@ -6,8 +6,8 @@ cimport numpy as cnp
 from cpython.object cimport PyObject
 
 from ..arrays.array cimport MAX_DIMS, Array, Value, contiguous, item_size, new_view
-from ..compiler.loops cimport run_loop, run_reversed
-from ..compiler.repetitions cimport Repetition, Reversal
+from ..compiler.loops cimport run_choice, run_loop, run_reversed
+from ..compiler.repetitions cimport Choice, Repetition, Reversal
 from ..primitives.registry cimport define
 from ..values.families cimport Constant
 
@@ -59,6 +59,16 @@ cdef class RunReversed(BelowTransforms):
         return bytes_form((<Reversal>params).backward.nbytes, ndim, shape)
 
 
+cdef class RunChoice(BelowTransforms):
+    """params: a Choice. The result is packed."""
+
+    cdef Array execute(self, object params, PyObject **args, int n):
+        return run_choice(<Choice>params, args)
+
+    cdef int form(self, object params, PyObject **args, int n, int *ndim, Py_ssize_t *shape) except -2:
+        return bytes_form((<Choice>params).nbytes, ndim, shape)
+
+
 cdef class Unpack(BelowTransforms):
     """One of packed results; params: its type number, its shape, and the byte that it begins with."""
 
@@ -91,5 +101,7 @@ cdef int OP_LOOP = define(RunLoop(), structural("loop", "constant", -1, result="
                                                 summary="the steps of a loop, one after the other"))
 cdef int OP_REVERSED_LOOP = define(RunReversed(), structural("reversed_loop", "constant", -1, result="any",
                                                              variadic=True, summary="the steps of a loop backwards"))
+cdef int OP_CHOICE = define(RunChoice(), structural("choice", "constant", -1, result="any", variadic=True,
+                                                    summary="one of two branches"))
 cdef int OP_UNPACK = define(Unpack(), structural("unpack", "constant", 1, result="any",
                                                  summary="one of the results of a loop"))

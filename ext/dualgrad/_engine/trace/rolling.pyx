@@ -1,4 +1,4 @@
-"""Loops rolled up: the body of a loop as a program, and the loop as one instruction.
+"""Loops rolled up: the body of a loop as a program, and the loop as one instruction. So are branches.
 
 Design
 ------
@@ -16,17 +16,20 @@ The steps that are executed are the first ones of the loop, on real numbers. If 
 repeat, the recording is given up and the loop goes on from there in Python. A body may depend on what it changes itself
 (a counter): guards of all that its code can reach have to hold after each further step, and the last two steps have to
 give equal programs.
+
+The branches of `cond` are executed both while a function is recorded, on inputs of recordings of their own too, and
+become one instruction. It runs the program of the branch that is chosen; nothing of a branch is computed outside.
 """
 cimport numpy as cnp
 from cpython.object cimport PyObject
 
 from ..arrays.array cimport Array, Value, contiguous, is_deferred, new_view, scalar, with_numbers
-from ..compiler.repetitions cimport Body, Repetition, Reversal, repetition
+from ..compiler.repetitions cimport Body, Choice, Repetition, Reversal, choice, repetition
 from ..compiler.program cimport Program
 from ..primitives.execute cimport active_tracer, execute as run_primitive, run, start_tracing, stop_tracing
 from ..primitives.opcodes cimport OP_TRANSPOSE
 from ..primitives.registry cimport DRAWS, EFFECTS
-from ..structural.loops cimport OP_LOOP, OP_REVERSED_LOOP, OP_UNPACK
+from ..structural.loops cimport OP_CHOICE, OP_LOOP, OP_REVERSED_LOOP, OP_UNPACK
 from ..tape.nodes cimport without_closed
 from ..transforms.handles cimport TensorBase, read, wrap
 from ..transforms.weak cimport weak_number
@@ -37,6 +40,10 @@ from .reachability cimport Reach, reachable_from
 from .recorder cimport Recorder
 from .structure import OnATape
 from .structure cimport axes_of, entry_of, grown, restored, stack_of, structure
+
+class NotRecorded(Exception):
+    """A branch does what a program cannot repeat; it is raised before that is done."""
+
 
 cdef enum:
     MOST_STEPS = 12             # until the structure of the carry has to be found
@@ -126,8 +133,39 @@ cdef class BodyRecorder(Recorder):
         return self.slot_of(a)
 
 
-cdef BodyRecorder new_body(Recorder outer):
-    cdef BodyRecorder made = BodyRecorder()
+cdef class BranchRecorder(BodyRecorder):
+    """The recording of one of two branches: nothing of it is computed outside, where it would always run."""
+
+    cdef Array execute(self, int op, object params, PyObject **args, int n):
+        cdef bytearray room = bytearray(max(n, 1) * sizeof(PyObject *))
+        cdef PyObject **ins = <PyObject **><char *>room
+        cdef list held = []
+        cdef Array a
+        cdef int i
+        if EFFECTS[op] == DRAWS:
+            self.give_up("a branch of cond draws random numbers")
+            raise NotRecorded
+        for i in range(n):
+            a = <Array>args[i]
+            if a.trace != self.trace and a.trace != 0 and self.outer.knows(a):
+                a = self.captured(a)
+                held.append(a)
+            ins[i] = <PyObject *>a
+        return Recorder.execute(self, op, params, ins, n)
+
+    cdef int asked(self, Array a, str what) except -1:
+        if a.trace != self.trace:
+            return self.outer.asked(a, what)
+        return self.give_up(f"Python was given {what} of a tensor in a branch of cond")
+
+    cdef int rebound(self, object handle) except -1:
+        if (<TensorBase>handle).birth < self.start:
+            self.give_up("a branch of cond gives a tensor outside a new value")
+        return 0
+
+
+cdef BodyRecorder new_body(Recorder outer, BodyRecorder made=None):
+    made = BodyRecorder() if made is None else made
     made.outer = outer
     made.shared = []
     made.inside = {}
@@ -430,7 +468,13 @@ def roll(str name, step, list carry, list stacked, Py_ssize_t n, bint reverse, t
 def rolls():
     """Whether a recording is active that loops are rolled up in."""
     tracer = active_tracer()
-    return type(tracer) is Recorder or type(tracer) is BodyRecorder
+    return type(tracer) is Recorder or isinstance(tracer, BodyRecorder)
+
+
+def written_down(TensorBase t not None):
+    """Whether a program is written down that is going to be repeated, of which a tensor is part."""
+    tracer = active_tracer()
+    return rolls() and (<Recorder>tracer).knows(array_of(read(t)))
 
 
 def truth_of(TensorBase t not None):
@@ -439,3 +483,73 @@ def truth_of(TensorBase t not None):
     cdef Py_ssize_t i
     a = contiguous(a)
     return any([a.data[i] != 0 for i in range(a.size)]), a.size > 1
+
+
+# -------------------------------------------------------------------------------------------------------- branches
+
+def choose(str name, TensorBase truth not None, branches):
+    """The results of one of two functions without arguments, by one instruction; None if a program cannot have it.
+
+    Each function returns a list of tensors, entries of which may be None: zero. Both are called.
+    """
+    cdef Recorder outer = <Recorder>active_tracer()
+    cdef BodyRecorder made
+    cdef list recorders = [], results = [], found = [], args = [array_of(read(truth))], operands = []
+    cdef list arrays
+    cdef Body body
+    try:
+        for branch in branches:
+            made = new_body(outer, BranchRecorder())
+            recorders.append(made)
+            stop_tracing(outer)
+            start_tracing(made)
+            try:
+                results.append(values_of(branch()))
+            finally:
+                stop_tracing(made)
+                if outer.failed is None:
+                    start_tracing(outer)
+            if made.failed is not None:
+                return None
+        if len(results[0]) != len(results[1]):
+            outer.give_up(f"{name}: the branches return different things")
+            return None
+        for k in range(2):
+            made = recorders[k]
+            stop_tracing(outer)
+            start_tracing(made)
+            try:
+                values = [None if v is None and w is None else grown(<Value>v, <Value>w)
+                          for v, w in zip(results[k], results[1 - k])]
+                arrays = []
+                found.append(structures(values, arrays))
+                made.program.outputs.extend([made.slot_in(<Array>a) for a in arrays])
+                made.program.prepare()
+            finally:
+                stop_tracing(made)
+                if outer.failed is None:
+                    start_tracing(outer)
+    except OnATape as error:
+        outer.give_up(f"{name}: {error}")
+        return None
+    if found[0] != found[1]:
+        outer.give_up(f"{name}: the branches return different things")
+        return None
+    for made in recorders:
+        operands.append(tuple(range(len(args), len(args) + len(made.shared))))
+        args += made.shared
+    taken, other = [branch_of(<BodyRecorder>each, len(arrays)) for each in recorders]
+    return chosen_by(choice(taken, other, operands[0], operands[1]), args, found[0])
+
+
+cdef Body branch_of(BodyRecorder recorder, int made):
+    cdef Body body = Body()
+    body.program = recorder.program
+    body.made = made
+    return body
+
+
+cdef list chosen_by(Choice c, list args, list found):
+    """The tensors of the results."""
+    packed = on_arrays(OP_CHOICE, c, args)
+    return wrapped(all_restored(found, [on_arrays(OP_UNPACK, result, [packed]) for result in c.results]))

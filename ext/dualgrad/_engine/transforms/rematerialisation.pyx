@@ -23,7 +23,8 @@ from ..tape.runs cimport Run, SubTape
 from ..tape.nodes cimport without_closed, target_of
 from ..tape.tape cimport Node, Slots, Tape, new_light_tape, new_slots, new_tape, stripped
 from .handles cimport TensorBase, current_closed_call, read, rebound, swap_closed_call, value_in, wrap
-from ..values.levels cimport Level, array_of, current_level, new_level, part, pop_level, push_level, shape_of
+from ..values.levels cimport (Level, array_of, current_level, new_level, next_serial, part, pop_level, push_level,
+                              shape_of)
 
 import numpy as np
 
@@ -364,6 +365,25 @@ def primal(TensorBase t not None):
     cdef Array a = array_of(read(t))
     given_to_python(a, "the numbers")
     return to_ndarray(a)
+
+
+def is_batched(TensorBase t not None):
+    """Whether a tensor without axes holds a number for each sample of a `vmap`."""
+    cdef Value v = read(t)
+    return array_of(v).ndim > len(shape_of(v))
+
+
+def serial():
+    """A number for `made_since`."""
+    return next_serial()
+
+
+def made_since(long long start, nest):
+    """The nest, with new handles on the same values if one of its tensors is older than a number of `serial`."""
+    for t in all_tensors(nest):
+        if (<TensorBase>t).birth < start:
+            return renewed(nest)
+    return nest
 
 
 def under_reverse():
