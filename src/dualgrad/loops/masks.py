@@ -6,41 +6,31 @@ branch.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from .._engine.transforms.rematerialisation import MASKS
 from ..dtype import bool_
 from ..tensor import Tensor
 
 __all__ = ["masked", "within"]
 
 
-class _Masks(threading.local):
-    """The mask of the branches that run on a thread."""
-
-    def __init__(self) -> None:
-        self.now: Tensor | None = None
-
-
-_MASKS = _Masks()
-
-
 @contextmanager
 def masked(truth: Tensor) -> Iterator[None]:
     """Inside the block, loops go on only for samples for which a truth value holds, too."""
-    former = _MASKS.now
-    _MASKS.now = truth if former is None else former & truth
+    former = MASKS.now
+    MASKS.now = truth if former is None else former & truth
     try:
         yield
     finally:
-        _MASKS.now = former
+        MASKS.now = former
 
 
 def within(proceed: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """The condition of a loop, which holds only for samples that take the branches around."""
-    mask = _MASKS.now
+    mask = MASKS.now
     if mask is None:
         return proceed
 

@@ -26,7 +26,17 @@ from .handles cimport TensorBase, current_closed_call, read, rebound, swap_close
 from ..values.levels cimport (Level, array_of, current_level, new_level, next_serial, part, pop_level, push_level,
                               shape_of)
 
+import threading
+
 import numpy as np
+
+
+class Masks(threading.local):
+    """The mask of the branches that run on a thread (see loops/masks.py): what is run again is under the same one."""
+    now = None
+
+
+MASKS = Masks()
 
 
 cdef object renewed(object x):
@@ -41,6 +51,7 @@ cdef class Inside:
     cdef list changed               # handles outside that the first run gave new values
     cdef list found                 # the numbers of all results of the first run
     cdef Py_hash_t noted            # what Python gave to primitives in it
+    cdef object mask                # of the branches around it
     cdef object state
 
     @property
@@ -50,19 +61,27 @@ cdef class Inside:
 
     def run(self, list captured, fn, *args):
         """fn(*args) with the captured tensors given, random numbers as they are; nothing outside is changed."""
-        return entered_call(self.closed_with(captured), fn, renewed(args))
+        return self.entered(self.closed_with(captured), fn, args)
+
+    cdef object entered(self, ClosedCall closed, fn, args):
+        former = MASKS.now
+        MASKS.now = self.mask
+        try:
+            return entered_call(closed, fn, renewed(args))
+        finally:
+            MASKS.now = former
 
     def noted_run(self, list captured, fn, *args):
         """(run(captured, fn, *args), a hash of what Python gave to primitives)."""
         cdef ClosedCall closed = self.closed_with(captured)
-        out = entered_call(closed, fn, renewed(args))
+        out = self.entered(closed, fn, args)
         return out, closed.noted
 
     def run_whole(self, list captured, fn, *args):
         """The tensors that fn(*args) returns, then the new values of tensors outside, as the first run gave them."""
         cdef ClosedCall closed = self.closed_with(captured)
         cdef list results = []
-        tensors_in(entered_call(closed, fn, renewed(args)), results)
+        tensors_in(self.entered(closed, fn, args), results)
         for handle in self.changed:
             results.append(wrap(<Value>closed.table[id(handle)]))
         if not recording():
@@ -236,6 +255,7 @@ def whole(str name, first, forward, backward, tuple args, bint effects):
     operands = [v for v in outside if (<Value>v).kind == NODE]
     if outputs:
         inside.name = name
+        inside.mask = MASKS.now
         inside.handles = closed.handles
         inside.state = closed.state
         inside.changed = changed
@@ -305,6 +325,7 @@ def explored(str name, fn, tuple args):
         raise RuntimeError(f"{name}: the function draws random numbers, so it is another one at each run; draw them "
                            f"outside of it")
     inside.name = name
+    inside.mask = MASKS.now
     inside.handles = closed.handles
     inside.changed = []
     return inside, [wrap(v) for v in closed.values], out
