@@ -1,4 +1,4 @@
-"""`cond` in recorded functions: one program for both branches, whatever is around it; and loops in branches of samples."""
+"""`cond` in recorded functions: one program for both branches, whatever is around it; loops in branches of samples."""
 
 import warnings
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from .._engine.primitives.execute import unrepeatable
@@ -135,7 +136,7 @@ class Branches:
         from .._engine.trace.rolling import NotRecorded
 
         nests: list[Any] = []
-        found = self.choice([lambda f=f: noted(nests, f(*operands)) for f in self.functions])
+        found = self.choice([partial(noted, nests, f, operands) for f in self.functions])
         if found is None:
             raise NotRecorded
         check_same("cond", nests[0], nests[1], "the result")
@@ -179,20 +180,18 @@ class Branches:
                 found = tensors_of(inside.run(captured, lambda operands: f(*operands), operands))
                 return tuple([found[j] for j in given])
 
-            return list(
-                pulled_back("cond", taped, tensors, tuple(slopes), tuple([cotangents[j] for j in given]))
-            )
+            return list(pulled_back("cond", taped, tensors, tuple(slopes), tuple([cotangents[j] for j in given])))
 
         found = None
         if _is_written_down(self.truth):
-            found = self.choice([lambda f=f: pulled(f) for f in self.functions])
+            found = self.choice([partial(pulled, f) for f in self.functions])
         if found is None:
             found = pulled(self.taken())
         terms = dict(zip(slopes, found, strict=True))
         return [terms.get(j) for j in wanted]
 
 
-def noted(nests: list[Any], nest: Any) -> list[Tensor]:
-    """The tensors of a nest, which is appended to a list."""
-    nests.append(nest)
-    return tensors_of(nest)
+def noted(nests: list[Any], f: Callable[..., Any], operands: tuple[Any, ...]) -> list[Tensor]:
+    """The tensors of what a function returns, which is appended to a list."""
+    nests.append(f(*operands))
+    return tensors_of(nests[-1])

@@ -262,8 +262,8 @@ cdef str why_waiting(Function function, Specialisation special):
     if special.recordings % 2 or special.confirmed is not None:
         return None
     if values_differ(function, special):
-        return (f"more than {MISSES} calls differed by an argument that is no tensor, and a program is recorded for one "
-                f"value, once it has come often; pass a Tensor instead of a number")
+        return (f"more than {MISSES} calls differed by an argument that is no tensor, and a program is recorded for "
+                f"one value, once it has come often; pass a Tensor instead of a number")
     if special.calls:
         return (f"{function.debt} programs for other arguments were not replayed often, so one for these is recorded "
                 f"once they have come often")

@@ -3,9 +3,10 @@
 Design
 ------
 A function is recorded at its first two calls with one signature. After the first call a walk over all objects that the
-executed code can reach (reachability.pyx) gives the guards, or a reason to run calls of this signature eagerly for ever,
-with one warning for the function. The second call shows that the function does not change what its guards watch. If the guards hold before and after it, the
-same code has run and both recordings are equal, then the program is confirmed and replayed from then on.
+executed code can reach (reachability.pyx) gives the guards, or a reason to run calls of this signature eagerly from then
+on, with one warning for each function. The second call shows that the function does not change what its guards watch. If
+the guards hold before and after it, the same code has run and both recordings are equal, then the program is confirmed
+and replayed from then on.
 
 If a name stops the walk and the code has branches, the next recordings note single instructions. Then only names in
 instructions that ran count.
@@ -177,13 +178,13 @@ cdef int judge(Function function, Specialisation special, Recording made, Record
     if not held and former.guards is not None:      # a guarded object changed between the calls
         special.changes += 1
         if special.changes > MAX_CHANGES:
-            go_eager(function, special, f"{change or 'a tensor'} has changed {MAX_CHANGES} times, after few calls each; "
-                     f"pass it as an argument", None)
+            go_eager(function, special, f"{change or 'a tensor'} has changed {MAX_CHANGES} times, after few calls "
+                     f"each; pass it as an argument", None)
         return 0
     special.failures += 1
     if special.failures >= MAX_FAILURES:
-        go_eager(function, special, "recordings of it differ, so something else than its arguments decides what it does",
-                 None)
+        go_eager(function, special, "recordings of it differ, so something else than its arguments decides what it "
+                 "does", None)
     return 0
 
 
@@ -329,7 +330,7 @@ cdef int accept(Function function, Specialisation special, Recording made) excep
 
 
 cdef Py_ssize_t bytes_kept(Recording r) except -1:
-    """The bytes that a recording keeps: copies for its guards, constants, and about what a program and its plan take."""
+    """The bytes that a recording keeps: copies for its guards, constants, and what a program and a plan take, about."""
     cdef Py_ssize_t total = PROGRAM_BYTES + STEP_BYTES * len(r.program.steps)
     cdef Array a
     total += 0 if r.guards is None else r.guards.bytes

@@ -41,6 +41,7 @@ from .recorder cimport Recorder
 from .structure import OnATape
 from .structure cimport axes_of, entry_of, grown, restored, stack_of, structure
 
+
 class NotRecorded(Exception):
     """A branch does what a program cannot repeat; it is raised before that is done."""
 
@@ -496,7 +497,6 @@ def choose(str name, TensorBase truth not None, branches):
     cdef BodyRecorder made
     cdef list recorders = [], results = [], found = [], args = [array_of(read(truth))], operands = []
     cdef list arrays
-    cdef Body body
     try:
         for branch in branches:
             made = new_body(outer, BranchRecorder())
