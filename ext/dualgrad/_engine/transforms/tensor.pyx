@@ -176,7 +176,7 @@ cdef Value compared(int op, Value a, Value b):
 LAID_OUT = []
 
 
-cdef inline bint is_array(object x) noexcept:
+cdef inline bint follows_numpy(object x) noexcept:
     """True for a tensor that follows NumPy's rules, and for a NumPy array."""
     if isinstance(x, TensorBase):
         return (<TensorBase>x).alias is not None and (<TensorBase>x).alias.array
@@ -194,7 +194,7 @@ cdef inline bint in_rows(object x) noexcept:
 
 cdef object of_operands(object r, object x, object y):
     """The result of an operator: an array if an operand is one. NumPy makes numbers, not arrays, without axes."""
-    if (is_array(x) or is_array(y)) and isinstance(r, TensorBase) and ndim_of((<TensorBase>r).value):
+    if (follows_numpy(x) or follows_numpy(y)) and isinstance(r, TensorBase) and ndim_of((<TensorBase>r).value):
         (<TensorBase>r).alias = ARRAY_ALIAS
         if not in_rows(x) or not in_rows(y):
             LAID_OUT[0](r, (x, y))
@@ -291,7 +291,7 @@ cdef object matmul(object x, object y, bint promotes):
 
 cdef object product_of(object r, object x, object y):
     """A matrix product: an array, in C order as NumPy's, if an operand is one."""
-    if (is_array(x) or is_array(y)) and isinstance(r, TensorBase) and ndim_of((<TensorBase>r).value):
+    if (follows_numpy(x) or follows_numpy(y)) and isinstance(r, TensorBase) and ndim_of((<TensorBase>r).value):
         (<TensorBase>r).alias = ARRAY_ALIAS
     return r
 
