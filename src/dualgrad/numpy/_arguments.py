@@ -32,7 +32,7 @@ ARRAYS = frozenset(
 COLLECTIONS = frozenset(("arrays", "choicelist", "choices", "condlist", "tup"))
 #: the others: axes, lengths, places, settings, and data that the handler reads itself
 STATIC = frozenset(
-    """assume_unique axes axis axis1 axis2 axisa axisb axisc bias bins casting compute_uv constant_values copy
+    """assume_unique atol axes axis axis1 axis2 axisa axisb axisc bias bins casting compute_uv constant_values copy
     correction cov d ddof decimals deg density descending destination device discont dst dtype edge_order end_values
     endpoint equal_nan full full_matrices func func1d funclist hermitian include_initial increasing ind indexing
     indices indices_or_sections initial invert k keepdims keys kind kth M mask method minlength mode N n nan

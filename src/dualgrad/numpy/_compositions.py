@@ -10,9 +10,12 @@ from typing import Any
 import numpy as np
 
 from .._engine.transforms import tensor as _engine
-from ..ops._arguments import floating, one_axis, operand, several_axes, to_shape
+from ..dtype import float64
+from ..ops._arguments import floating, one_axis, operand, several_axes, to_shape, together
 from ..ops.index.choice import where
-from ..ops.math.elementwise import logical_not, trunc
+from ..ops.math._truth import all as _all
+from ..ops.math.elementwise import abs as absolute
+from ..ops.math.elementwise import isfinite, isnan, logical_not, trunc
 from ..ops.math.reductions import any as _any
 from ..ops.math.reductions import mean
 from ..ops.math.reductions import sum as _sum
@@ -250,6 +253,55 @@ def _np_isposinf(x: Any) -> Tensor:
 @implements(np.isneginf)
 def _np_isneginf(x: Any) -> Tensor:
     return operand("isneginf", x) == -np.inf
+
+
+@implements(np.isclose)
+def _np_isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Tensor:
+    """Integers are compared as numbers of float64, as NumPy does it."""
+    x, y = together("np.isclose", _wide(a), _wide(b))
+    rtol, atol = [tensor_of(t) if isinstance(t, list | tuple) else t for t in (rtol, atol)]
+    found = (x == y) | (isfinite(y) & (absolute(x - y) <= atol + rtol * absolute(y)))
+    return found | (isnan(x) & isnan(y)) if equal_nan else found
+
+
+def _wide(x: Any) -> Any:
+    """Integers and bools of an array as float64. A number of Python's takes the type beside it."""
+    if isinstance(x, int | float | complex) and not isinstance(x, bool):
+        return float(x) if isinstance(x, int) else x
+    x = tensor_of(x)
+    return x.astype(float64) if x.dtype.is_int or x.dtype.is_bool else x
+
+
+@implements(np.allclose)
+def _np_allclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Tensor:
+    return _all(_np_isclose(a, b, rtol, atol, equal_nan))
+
+
+@implements(np.array_equal)
+def _np_array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Tensor:
+    try:
+        x, y = tensor_of(a1), tensor_of(a2)
+    except (TypeError, ValueError):  # no numbers, or ragged
+        return Tensor(False)
+    return _same(x, y, equal_nan) if x.shape == y.shape else Tensor(False)
+
+
+@implements(np.array_equiv)
+def _np_array_equiv(a1: Any, a2: Any) -> Tensor:
+    try:
+        x, y = tensor_of(a1), tensor_of(a2)
+        np.broadcast_shapes(x.shape, y.shape)
+    except (TypeError, ValueError):
+        return Tensor(False)
+    return _same(x, y, False)
+
+
+def _same(x: Tensor, y: Tensor, equal_nan: bool) -> Tensor:
+    """Whether all elements are equal; an integer and a float are compared in float64."""
+    if x.dtype.is_int != y.dtype.is_int:
+        x, y = _wide(x), _wide(y)
+    found = x == y
+    return _all(found | (isnan(x) & isnan(y)) if equal_nan else found)
 
 
 @implements(np.isin)

@@ -63,12 +63,11 @@ def numbers(nest: Any) -> Any:
 
 
 _WITHOUT_DERIVATIVE: tuple[Any, ...] = (
-    np.allclose, np.isclose, np.array_equal, np.array_equiv, np.array_repr, np.array_str, np.array2string,
-    np.save, np.savez, np.savez_compressed, np.savetxt, np.shares_memory, np.may_share_memory,
-    np.iscomplexobj, np.isrealobj, np.argsort, np.nonzero, np.argwhere, np.flatnonzero, np.searchsorted,
-    np.result_type, np.can_cast, np.einsum_path, np.common_type, np.min_scalar_type, np.isfortran,
-    np.diag_indices_from, np.tril_indices_from, np.triu_indices_from, np.ravel_multi_index, np.unravel_index, np.ix_,
-    np.packbits, np.unpackbits,
+    np.array_repr, np.array_str, np.array2string, np.save, np.savez, np.savez_compressed, np.savetxt,
+    np.shares_memory, np.may_share_memory, np.iscomplexobj, np.isrealobj, np.argsort, np.nonzero, np.argwhere,
+    np.flatnonzero, np.searchsorted, np.result_type, np.can_cast, np.einsum_path, np.common_type, np.min_scalar_type,
+    np.isfortran, np.diag_indices_from, np.tril_indices_from, np.triu_indices_from, np.ravel_multi_index,
+    np.unravel_index, np.ix_, np.packbits, np.unpackbits,
 )  # fmt: skip
 """Functions that NumPy's own code answers from the numbers."""
 
