@@ -269,8 +269,12 @@ class Tensor(TensorMethods):
         return complex(self._single("complex"))
 
     def __index__(self) -> int:
-        if not (self.dtype.is_int or self.dtype.is_bool):
-            raise TypeError(f"a tensor of type {self.dtype} cannot be an index; expected one integer")
+        # NumPy asks this of an index first. If it raises, NumPy takes the tensor for an array, which may be a mask.
+        if not self.dtype.is_int or self.ndim:
+            raise TypeError(
+                f"a tensor of type {self.dtype} and shape {self.shape} is not a Python integer; expected an integer "
+                "without axes: write int(x)"
+            )
         return int(self._single("index"))
 
     def __round__(self, digits: int = 0) -> Tensor:
