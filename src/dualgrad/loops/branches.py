@@ -11,6 +11,7 @@ from typing import Any
 
 from .._engine.primitives.execute import unrepeatable
 from .._engine.transforms.rematerialisation import (
+    branch,
     filled,
     is_batched,
     made_since,
@@ -85,9 +86,9 @@ def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], *
     if is_batched(pred):
         truth = pred.reshape(()).astype(bool_)
         with masked(truth):
-            taken = true_fn(*operands)
+            taken = branch("cond", true_fn, operands)
         with masked(~truth):
-            other = false_fn(*operands)
+            other = branch("cond", false_fn, operands)
         check_same("cond", taken, other, "the result")
         return chosen(truth, taken, other)
     if _is_written_down(pred):

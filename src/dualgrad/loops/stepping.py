@@ -24,6 +24,7 @@ from .._engine.transforms.rematerialisation import (
     drawn,
     filled,
     kept,
+    own_containers,
     primal,
     pulled_back,
     recording,
@@ -140,7 +141,7 @@ class Loop:
         """The step that is given entry k."""
         given = self.given.nest(leaves, k)
         before = bindings((carry, given)) if recording() else []
-        result = self.compared(k, carry, given)
+        result = self.compared(k, own_containers(carry), given)  # the body may change its lists and dicts
         check_bindings(self.name, before)
         if not isinstance(result, tuple | list) or len(result) != 2:
             raise ValueError(f"{self.name}: the body returned {described(result)}; expected a pair (carry, result)")

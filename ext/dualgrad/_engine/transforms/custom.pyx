@@ -22,7 +22,7 @@ from .gradient cimport ALL_INPUTS, NOTHING, gradients, paired
 from .leaves cimport check_result
 from ..primitives.opcodes cimport *
 from .containers cimport aligned_children, children_of, described
-from .pytrees cimport HOLE, Pairing, emptied, refilled, tensors_in
+from .pytrees cimport HOLE, Pairing, check_containers, emptied, noted_containers, refilled, tensors_in
 from ..values.rules cimport to_shape_of, typed, zeros_like
 from ..values.taylor cimport times
 from ..tape.runs cimport CustomRule, raise_reverse_only
@@ -299,10 +299,11 @@ cdef int depend(Tape within, Level level) except -1:
 cdef object detached_call(object forward, tuple args, dict kwargs, Tape within):
     """The forward function itself: its rule stands for all of it, so nothing outside sees what it does."""
     cdef Level outer = current_level()
-    cdef list found = []
+    cdef list found = [], noted = []
     cdef Py_ssize_t n = 0
     if within.own_claim is not None:            # it is differentiated
         args, n = inputs_within(within, args)
+        noted = noted_containers(args)
     push_level(within)
     within.outer = None
     try:
@@ -310,6 +311,7 @@ cdef object detached_call(object forward, tuple args, dict kwargs, Tape within):
     finally:
         within.outer = outer
         pop_level(within)
+    check_containers(within.name, noted)
     tensors_in(out, found)
     return refilled(emptied(out), iter(outputs_of(within, found, n)))
 

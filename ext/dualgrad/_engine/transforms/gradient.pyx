@@ -20,7 +20,7 @@ from libc.string cimport memset
 from ..arrays.array cimport NODE, Value
 from ..tape.nested cimport SubGradient
 from .leaves cimport collect, collect_quietly, lift, match, replaced, split_aux
-from .pytrees cimport arranged, holds_tensor, tensors_of
+from .pytrees cimport arranged, holds_tensor, own, tensors_of
 from ..primitives.opcodes cimport *
 from ..values.rules cimport add, common_type, ones_like, typed, zeros_like
 from ..tape.report cimport report
@@ -117,7 +117,7 @@ cdef tuple gradients(str name, object fn, tuple args, dict kwargs, Which which, 
         kwargs = dict(kwargs)
         for key in list(kwargs):
             if holds_tensor(kwargs[key]):
-                originals.append(kwargs[key])
+                originals.append(own(kwargs[key]))
                 kwargs[key] = lift(tape, kwargs[key], slots)
                 if which == FIRST_INPUT:
                     break
@@ -164,7 +164,7 @@ cdef tuple with_leaves(Tape tape, tuple args, Which which, list slots, list orig
     for i in range(len(args)):
         x = args[i]
         if (which == ALL_INPUTS or not originals) and holds_tensor(x):
-            originals.append(x)
+            originals.append(own(x))
             x = lift(tape, x, slots)
         Py_INCREF(x)
         PyTuple_SET_ITEM(lifted_args, i, x)

@@ -9,13 +9,17 @@ import numpy as np
 
 from ..arrays.array cimport copy_of
 from .containers cimport children_of, rebuilt, same
-from .pytrees cimport Walk, in_place, place_of, tensors_of
+from .pytrees cimport Walk, holds_tensor, in_place, own, place_of, tensors_of
 from .handles cimport TensorBase, as_array, has_view_in, refuse_writes, value_in, wrap
 
 
 def as_input(str name, str what, x):
-    """The same nest with tensors for its numbers and arrays; the nest itself if it holds none."""
-    return x if isinstance(x, TensorBase) else CONVERTING.walk(x, False, (name, what, x))
+    """The same nest with tensors for its numbers and arrays, and with its own lists and dicts: the user's may change
+    before a transform has read them again. The nest itself if it holds no tensor."""
+    if isinstance(x, TensorBase):
+        return x
+    x = CONVERTING.walk(x, False, (name, what, x))
+    return own(x) if holds_tensor(x) else x
 
 
 def as_inputs(str name, str what, tuple args):

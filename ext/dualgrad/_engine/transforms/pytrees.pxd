@@ -19,6 +19,9 @@ cdef bint holds_tensor(object x) except -1
 cdef int tensors_in(object x, list found) except -1
 cdef list tensors_of(object x)
 cdef object in_place(object x, list tensors)
+cdef object own(object x)
+cdef list noted_containers(object x)
+cdef int check_containers(str name, list noted) except -1
 cdef object arranged(object x, object gradients)
 
 

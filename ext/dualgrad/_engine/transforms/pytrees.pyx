@@ -6,8 +6,8 @@ Those that are not asked for by Python have no state of their own and exist once
 """
 cimport cython
 
-from .containers cimport (LEAF, NAMED, RECORD, REGISTERED, aligned_children, back, branch, children_of, deeper,
-                          described, holds, kind_of, labels_of, rebuilt, with_some)
+from .containers cimport (DICT, DICTS, LEAF, LIST, LISTS, NAMED, RECORD, REGISTERED, aligned_children, back, branch,
+                          children_of, deeper, described, holds, kind_of, labels_of, rebuilt, same, with_some)
 from .handles cimport TensorBase, as_array
 
 
@@ -159,6 +159,42 @@ cdef list tensors_of(object x):
     return found
 
 
+cdef class Noting(Walk):
+    """Adds each list, dict and record to a list, with its children and keys."""
+
+    cdef object node(self, object x, int kind, list children):
+        return None
+
+    cdef object walk(self, object x, bint named, object state):
+        cdef int kind = kind_of(x)
+        if kind == LIST or kind == DICT or kind == LISTS or kind == DICTS or kind == RECORD:
+            (<list>state).append((x, children_of(x), keys_of(x)))
+        return Walk.walk(self, x, named, state)
+
+
+cdef Noting NOTING = Noting()
+
+
+cdef list keys_of(object x):
+    return list(x) if isinstance(x, dict) else None
+
+
+cdef list noted_containers(object x):
+    """The lists, dicts and records in a pytree with what they hold, for `check_containers`."""
+    cdef list found = []
+    NOTING.walk(x, False, found)
+    return found
+
+
+cdef int check_containers(str name, list noted) except -1:
+    """An error if a function has changed a list, dict or record that it was given."""
+    for x, children, keys in noted:
+        if not same(children_of(x), children) or keys is not None and not same(keys_of(x), keys):
+            raise RuntimeError(f"{name}: the function changes {described(x)} that it is given, a "
+                               f"{type(x).__name__}, and what follows would not see that; work on a copy of it")
+    return 0
+
+
 cdef class Replacing(Walk):
     """Puts the next of an iterator in the place of each tensor."""
 
@@ -179,6 +215,11 @@ cdef Replacing REPLACING = Replacing()
 cdef object in_place(object x, list tensors):
     """A pytree with these tensors in the place of its own; what is no tensor stays."""
     return REPLACING.walk(x, False, iter(tensors))
+
+
+cdef object own(object x):
+    """A pytree with its own lists, dicts and records, which holds the same tensors."""
+    return x if isinstance(x, TensorBase) else refilled(emptied(x), iter(tensors_of(x)))
 
 
 cdef class Arranging(Walk):

@@ -16,7 +16,8 @@ from ..arrays.thread cimport thread_state
 from ..tape.nested cimport dual_slots
 from ..primitives.execute cimport active_tracer, given_to_python, tracing
 from .gradient cimport AT_POSITIONS, NOTHING, gradients, outer_reverse
-from .pytrees cimport emptied, in_place, refilled, tensors_in, tensors_of as all_tensors
+from .pytrees cimport (check_containers, emptied, in_place, noted_containers, own, refilled, tensors_in,
+                       tensors_of as all_tensors)
 from ..primitives.opcodes cimport OP_SUBTAPE
 from ..tape.closed_call cimport ClosedCall, notes, put_back, random_state, set_random_state
 from ..tape.runs cimport Run, SubTape
@@ -238,10 +239,12 @@ def whole(str name, first, forward, backward, tuple args, bint effects):
     cdef list outside = [], values, found = [], changed, operands, outputs
     cdef list fresh = inner_tensors(closed, args, outside)
     before = bindings(fresh)
-    out = entered_call(closed, first, refilled(emptied(args), iter(fresh)))
+    noted = noted_containers(given)
+    out = entered_call(closed, first, given)
     check_bindings(name, before)
     changed = list(closed.effects.values())
     if changed and not effects:
+    check_containers(name, noted)
         raise RuntimeError(f"{name}: the function gives a new value to {described(changed[0])}, which was made "
                            f"outside; it is run again to be differentiated, so return the value instead (as a part of "
                            f"what is carried along)")
@@ -301,6 +304,21 @@ def check_bindings(str name, list before):
 
 cdef list inner_tensors(ClosedCall closed, tuple args, list outside):
     """The tensors in some arguments as a closed call's first run sees them; their values outside are noted."""
+def own_containers(nest):
+    """A nest with its own lists and dicts, which holds the same tensors."""
+    return own(nest)
+
+
+def branch(str name, fn, tuple operands):
+    """fn(*operands), of which the operands do not see what it does; an error if it changes one."""
+    cdef tuple given = renewed(operands)
+    cdef list before = bindings(given), noted = noted_containers(given)
+    out = fn(*given)
+    check_bindings(name, before)
+    check_containers(name, noted)
+    return out
+
+
     cdef list given = [], fresh = []
     cdef Value v
     tensors_in(args, given)
