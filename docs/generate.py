@@ -77,7 +77,7 @@ TOP = {
                                                   "JitConfig", "ParallelMode", "set_auto_parallel_context",
                                                   "get_auto_parallel_context", "reset_auto_parallel_context",
                                                   "set_device"],
-    "A look inside": ["explain", "profile", "check_finite", "LeavesDerivativeError"],
+    "A look inside": ["explain", "profile", "check_finite", "LeavesDerivativeError", "allow_leaving"],
     "Ported code": ["porting.follow", "PortingWarning"],
     "Random numbers": ["set_seed", "get_seed"],
     "Checkpoints": ["save_checkpoint", "load_checkpoint", "load_param_into_net"],

@@ -347,3 +347,17 @@ CONSTANTS = {
     "sign": lambda x: np.asarray(ops.sign(x)) + float(ops.floor(x[2])),
     "shape": lambda x: float(np.ndim(x) + np.size(x)),
 }
+
+
+#: Where numbers are taken inside of other calls: a function of x, and of what takes the number.
+INSIDE = {
+    "while_loop": lambda x, take: dg.while_loop(lambda u: take(u.sum()) < 10, lambda u: u * 2, x),
+    "scan": lambda x, take: dg.scan(lambda c, y: (c * take(c[0]), y), x, X)[0],
+    "fori_loop": lambda x, take: dg.fori_loop(0, 2, lambda k, c: c * take(c[0]), x),
+    "recompute": lambda x, take: dg.recompute(lambda y: y * take(y[0]))(x),
+    "recompute, from outside": lambda x, take: dg.recompute(lambda y: y * take(x[0]))(x),
+    "cond": lambda x, take: dg.cond(x[0] > 0, lambda y: y * take(y[0]), lambda y: y, x),
+    "jit": lambda x, take: dg.jit(lambda y: y * take(y[0]))(x),
+    "vmap": lambda x, take: dg.vmap(lambda y: y * take(x[0]))(x),
+    "a constant's gradient": lambda x, take: dg.grad(lambda y: (y**2 * take(x[0])).sum())(X),
+}

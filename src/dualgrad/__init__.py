@@ -43,7 +43,7 @@ from .dtype import (
     uint64,
 )
 from .finite import check_finite
-from .leaving import LeavesDerivativeError
+from .leaving import LeavesDerivativeError, allow_leaving
 from .loops import branches as branches
 from .loops import cond, fori_loop, scan, while_loop
 from .modes import JitConfig, jit, jit_class, lazy_inline, ms_class, ms_function, mutable, no_inline
@@ -159,6 +159,7 @@ __all__ = [
     "ParameterTuple",
     "PortingWarning",
     "Tensor",
+    "allow_leaving",
     "amp",
     "argmin",
     "biharmonic",

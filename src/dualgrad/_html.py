@@ -63,7 +63,7 @@ def tensor_html(x: Tensor, title: str = "Tensor", *facts: str) -> str:
     if loss is not None:
         head += f", carries a derivative of {html.escape(loss[0])}"
     try:
-        text = format_str(x._numpy())
+        text = format_str(x._shown())
     except (ValueError, RuntimeError) as error:  # samples below a derivative, a placeholder
         text = str(error)
     return preformatted(head, text)

@@ -8,17 +8,19 @@ ways raise. Those that say what they do (``x.asnumpy()``, ``x.item()``) and prin
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING
 
 from ._engine.arrays.array import install
-from ._engine.transforms.handles import carried
+from ._engine.transforms.handles import carried, refused
+from ._engine.values.levels import LEAVING_ALLOWED
 
 if TYPE_CHECKING:
     from .tensor import Tensor
 
-__all__ = ["LeavesDerivativeError"]
+__all__ = ["LeavesDerivativeError", "allow_leaving"]
 
 
 def never(tensor: Tensor, name: str, argument: str) -> bool:
@@ -38,8 +40,13 @@ class LeavesDerivativeError(TypeError):
     pickles, `numpy.save`. Use ``dualgrad.ops`` and ``dualgrad.numpy`` there: ``dualgrad.numpy.array([x, y])`` and
     ``Tensor([x, y])`` join tensors and keep their derivatives.
 
-    Where a constant is meant, say so: ``x.asnumpy()``, ``x.item()``, ``x.tolist()`` or ``ops.stop_gradient(x)``.
-    Printing, ``bool(x)``, comparisons, ``int(x)`` and indices are allowed as they are.
+    Where a constant is meant, say so: ``x.asnumpy()``, ``x.item()``, ``x.tolist()`` or ``ops.stop_gradient(x)``; call
+    code of others in a block ``with dualgrad.allow_leaving():``. Printing, ``bool(x)``, comparisons, ``int(x)`` and
+    indices are allowed as they are.
+
+    An error that is caught still counts. The function that is being differentiated would go on with a constant, so its
+    transform raises this error when the function has returned, and names the line. So it does where Python asks for
+    numbers of all samples (``bool(x)`` inside `vmap`), and the error is caught.
 
     Examples
     --------
@@ -59,6 +66,43 @@ class LeavesDerivativeError(TypeError):
 
 
 install(leaving=LeavesDerivativeError)
+
+
+@contextmanager
+def allow_leaving() -> Iterator[None]:
+    """Inside the block, plain numbers may be taken of tensors that carry a derivative: they are constants.
+
+    For code that takes numbers on purpose, or tries whether it can: ``try: float(x)``. Outside of such a block that
+    raises `LeavesDerivativeError`, also where the code catches the error.
+
+    Returns
+    -------
+    context manager
+
+    Notes
+    -----
+    A tensor inside `vmap` stands for all samples at once, so there is no number to take. That raises in the block, too;
+    code that catches the error there may go on.
+
+    Recorded functions (`jit`, Graph mode) run eagerly if they take numbers, as everywhere. The block belongs to the
+    thread, or to the task, that has entered it.
+
+    Examples
+    --------
+    >>> import math
+    >>> import dualgrad as dg
+    >>> def f(x):
+    ...     with dg.allow_leaving():
+    ...         scale = math.exp(x)
+    ...     return x * scale
+    >>> print(dg.grad(f)(dg.Tensor(0.5)))
+    1.6487212
+    """
+    former = LEAVING_ALLOWED.set(True)
+    try:
+        yield
+    finally:
+        LEAVING_ALLOWED.reset(former)
 
 
 def stay(
@@ -92,6 +136,8 @@ def stay(
     if found is None or (caller is not None and harmless(tensor, *_instruction(caller))):
         return
     name, samples, line = found
+    if not samples and LEAVING_ALLOWED.get():
+        return
     loss = (
         "which stands for all samples at once"
         if samples
@@ -99,10 +145,9 @@ def stay(
     )
     where = "" if line is None else f" (in {line[0]}, line {line[1]})"
     way_out = "take the numbers outside" if samples else "say so with .asnumpy() or ops.stop_gradient"
-    raise LeavesDerivativeError(
-        f"{name}: {what} takes plain numbers of a tensor ({tensor.dtype}, shape {tensor.shape}), {loss}{where}. Use "
-        f"{instead}; where a constant is meant, {way_out}"
-    )
+    numbers = f"{name}: {what} takes plain numbers of a tensor ({tensor.dtype}, shape {tensor.shape})"
+    refused(tensor, numbers + where, f"use {instead}")
+    raise LeavesDerivativeError(f"{numbers}, {loss}{where}. Use {instead}; where a constant is meant, {way_out}")
 
 
 def stay_beside_scipy(tensor: Tensor, caller: FrameType) -> None:

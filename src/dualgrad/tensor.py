@@ -326,10 +326,10 @@ class Tensor(TensorMethods):
     # printing
 
     def __str__(self) -> str:
-        return format_str(self._numpy())
+        return format_str(self._shown())
 
     def __repr__(self) -> str:
-        return format_repr(self._numpy(), str(self.dtype))
+        return format_repr(self._shown(), str(self.dtype))
 
     def _repr_html_(self) -> str:
         from ._html import tensor_html  # for notebooks alone
@@ -344,7 +344,7 @@ class Tensor(TensorMethods):
                 f"format(): {spec!r} is for one number, but the tensor has shape {self.shape}; format its elements, "
                 "[format(v, spec) for v in x.tolist()], or use numpy.array2string(x.asnumpy(), precision=3)"
             )
-        return format(self._numpy().item(), spec)
+        return format(self._shown().item(), spec)
 
     def __dir__(self) -> list[str]:
         return without_foreign(self, super().__dir__())

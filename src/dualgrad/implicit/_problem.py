@@ -14,6 +14,7 @@ from .._engine.transforms.pytrees import beside, is_leaf, matched, with_leaves
 from .._engine.transforms.rematerialisation import explored, filled, pulled_back, recording, template_of, tensors_of
 from .._engine.transforms.transformed import Transformed
 from .._engine.transforms.vmap import basis
+from ..leaving import LeavesDerivativeError
 from ..ops import concat, stack
 from ..tensor import Tensor
 from ..transforms.apart import apart
@@ -313,7 +314,7 @@ def _jacobian(f: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
 
     try:
         return vmap(column, out_axes=1)(directions)
-    except (ValueError, NotImplementedError):  # f reads numbers of its tensors
+    except (ValueError, NotImplementedError, LeavesDerivativeError):  # f reads numbers of its tensors
         return stack([column(directions[i]) for i in range(x.size)], 1)
 
 

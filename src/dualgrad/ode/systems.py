@@ -18,6 +18,7 @@ from .._engine.trace.cache import Repeated
 from .._engine.transforms.pytrees import matched
 from .._engine.transforms.rematerialisation import explored, filled, pulled_back, template_of, tensors_of
 from ..implicit._problem import Layout, _key, constants, numbers
+from ..leaving import LeavesDerivativeError
 from ..ops import concat, stack
 from ..tensor import Tensor
 from ..transforms.apart import apart
@@ -159,7 +160,7 @@ class System:
         """The rates for each row of y, shape (k, n), and each of as many times."""
         try:
             return vmap(lambda y, t: self.rate(y, t, params))(y, t)
-        except (ValueError, NotImplementedError):  # f reads numbers of its tensors
+        except (ValueError, NotImplementedError, LeavesDerivativeError):  # f reads numbers of its tensors
             return stack([self.rate(y[i], t[i], params) for i in range(t.size)])
 
     def pulled(self, y: Tensor, t: Tensor, params: tuple[Tensor, ...], fn: Any, ct: Tensor) -> list[Tensor]:

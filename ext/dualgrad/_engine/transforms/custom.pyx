@@ -32,8 +32,8 @@ from ..tape.nodes cimport (
     without_closed)
 from ..tape.tape cimport Slots, Tape, new_detached_tape, new_slots, stripped
 from .handles cimport TensorBase, current_closed_call, give_hooks, read, rebound, value_in, wrap
-from ..values.levels cimport (Algebra, Batch, BatchLevel, Dual, Level, Node, constant_of, current_level, make_batch,
-                              pop_level, push_level, shape_of, type_of)
+from ..values.levels cimport (Algebra, Batch, BatchLevel, Dual, Level, Node, called_rule, constant_of, current_level,
+                              make_batch, pop_level, push_level, shape_of, type_of)
 
 
 cdef class GivenGradients(Pairing):
@@ -71,7 +71,7 @@ cdef list pulled_terms(str name, object backward, tuple template, list ins, obje
     before = notes(current_closed_call())
     environment = environment_of(within, name, ins + [read(<TensorBase>t) for t in outs])
     try:
-        result = backward(*args, out, dout)
+        result = called_rule(backward, (*args, out, dout), {})
     finally:
         leave_environment(environment)
     put_back(before)

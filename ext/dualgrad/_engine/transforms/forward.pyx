@@ -27,7 +27,7 @@ from ..tape.tape import observers
 from .handles cimport TensorBase, heir, no_hooks, read, relate, wrap
 from ..values.algebra cimport make
 from ..values.levels cimport (DUAL_NUMBERS, Algebra, Level, current_level, make_dual, new_batch_level, new_level, part,
-                              pop_level, push_level, shape_of, show_leaving)
+                              pop_level, push_level, settle, shape_of, show_leaving)
 
 
 cdef Value given(TensorBase x):
@@ -91,6 +91,7 @@ def run_jvp(str name, fn, tuple primals, tuple tangents, bint has_aux):
     push_level(opened)
     try:
         out = fn(*args)
+        settle(opened)
         if has_aux:
             out, aux = split_aux(name, out)
         check_result(name, out)
@@ -161,6 +162,7 @@ def run_forward(str name, Algebra algebra, fn, list inputs):
     push_level(opened)
     try:
         out = fn(*args)
+        settle(opened)
         check_result(name, out)
     except ValueError as error:
         show_leaving(error)

@@ -15,8 +15,8 @@ from ..arrays.array cimport Array, Value, copy_of, from_ndarray, is_inexact, to_
 from ..primitives.opcodes cimport OP_CONCAT, OP_RESHAPE, OP_SLICE
 from ..values.algebra cimport derived, make, truncated
 from ..values.batch cimport leave, padded
-from ..values.levels cimport (Algebra, BatchLevel, Level, bind1, bind_list, make_dual, ndim_of, new_level, part,
-                              shape_of, this_thread, type_of)
+from ..values.levels cimport (Algebra, BatchLevel, Level, bind1, bind_list, called_rule, make_dual, ndim_of,
+                              new_level, part, shape_of, this_thread, type_of)
 from ..values.rules cimport add, typed, zeros_like
 from ..values.taylor cimport times
 from .gradient cimport ALL_INPUTS, NOTHING, gradients, paired
@@ -56,10 +56,11 @@ cdef class Functions:
             return self.transposed_pull(settings, primals, n, out, tangents)
         if callable(self.jvps):
             dots = [wrap(zeros_like(<Value>ins[i]) if tangents[i] is NULL else <Value>tangents[i]) for i in range(n)]
-            return self.checked("jvp", "tangent", self.jvps(tuple(dots), wrap(out), *primals, **settings), out)
+            term = called_rule(self.jvps, (tuple(dots), wrap(out), *primals), settings)
+            return self.checked("jvp", "tangent", term, out)
         for i in range(n):
             if tangents[i] is not NULL and self.jvps[i] is not None:
-                term = self.jvps[i](wrap(<Value>tangents[i]), wrap(out), *primals, **settings)
+                term = called_rule(self.jvps[i], (wrap(<Value>tangents[i]), wrap(out), *primals), settings)
                 total = add(total, self.checked("jvp", f"tangent for operand {i}", term, out))
         return total
 
@@ -78,7 +79,7 @@ cdef class Functions:
     cdef Value residual(self, object params, PyObject **ins, int n, Value out):
         """What is zero where `out` is the result for these operands."""
         settings = dict(params) if params else {}
-        left = self.residual_of(wrap(out), *[wrap(<Value>ins[i]) for i in range(n)], **settings)
+        left = called_rule(self.residual_of, (wrap(out), *[wrap(<Value>ins[i]) for i in range(n)]), settings)
         if not isinstance(left, TensorBase):
             raise TypeError(f"{self.name}: residual returned {described(left)}; expected a Tensor")
         return read(<TensorBase>left)
@@ -86,7 +87,8 @@ cdef class Functions:
     cdef Value correction(self, object params, PyObject **ins, int n, Value out, Value residual):
         """The change of the result that removes a small residual; linear in it."""
         settings = dict(params) if params else {}
-        change = self.correction_of(wrap(residual), wrap(out), *[wrap(<Value>ins[i]) for i in range(n)], **settings)
+        primals = [wrap(<Value>ins[i]) for i in range(n)]
+        change = called_rule(self.correction_of, (wrap(residual), wrap(out), *primals), settings)
         return self.checked("correction", "change of the result", change, out)
 
     cdef list pull(self, object params, PyObject **ins, int n, Value out, Value ct, const char *wanted):
@@ -98,7 +100,7 @@ cdef class Functions:
         if self.vjps is None:
             return self.transposed_push(params, settings, primals, ins, n, out, ct, wanted)
         if callable(self.vjps):
-            found = self.vjps(wrap(ct), wrap(out), *primals, **settings)
+            found = called_rule(self.vjps, (wrap(ct), wrap(out), *primals), settings)
             if isinstance(found, TensorBase) and n == 1:
                 found = (found,)
             if not isinstance(found, (tuple, list)) or len(found) != n:
@@ -110,7 +112,7 @@ cdef class Functions:
             return terms
         for i in range(n):
             if (wanted is NULL or wanted[i]) and self.vjps[i] is not None:
-                term = self.vjps[i](wrap(ct), wrap(out), *primals, **settings)
+                term = called_rule(self.vjps[i], (wrap(ct), wrap(out), *primals), settings)
                 terms[i] = self.checked("vjp", f"cotangent of operand {i}", term, <Value>ins[i])
         return terms
 
@@ -174,10 +176,11 @@ cdef class Functions:
 
         def pulled(c):
             if callable(self.vjps):
-                found = self.vjps(c, wrap(out), *primals, **settings)
+                found = called_rule(self.vjps, (c, wrap(out), *primals), settings)
                 found = (found,) if isinstance(found, TensorBase) else found
             else:
-                found = [None if vjp is None else vjp(c, wrap(out), *primals, **settings) for vjp in self.vjps]
+                found = [None if vjp is None else called_rule(vjp, (c, wrap(out), *primals), settings)
+                         for vjp in self.vjps]
             return paired([wrap(zeros_like(read(primals[i]))) if found[i] is None else found[i] for i in along], cts)
 
         cts = [wrap(<Value>tangents[i]) for i in along]
@@ -198,10 +201,10 @@ cdef class Functions:
             given = dict(zip(along, dots))
             if callable(self.jvps):
                 all_dots = [given[i] if i in given else wrap(zeros_like(read(primals[i]))) for i in range(n)]
-                return self.jvps(tuple(all_dots), wrap(out), *primals, **settings)
+                return called_rule(self.jvps, (tuple(all_dots), wrap(out), *primals), settings)
             for i, dot in given.items():
                 if self.jvps[i] is not None:
-                    term = self.jvps[i](dot, wrap(out), *primals, **settings)
+                    term = called_rule(self.jvps[i], (dot, wrap(out), *primals), settings)
                     total = term if total is None else total + term
             return total
 
@@ -231,13 +234,13 @@ cdef class Functions:
                             Value ct, list along):
         """The cotangents of y(x) with R(x, y) = 0: those of R at fixed y, for the transpose of the correction."""
         def corrected(residual):
-            return self.correction_of(residual, wrap(out), *primals, **settings)
+            return called_rule(self.correction_of, (residual, wrap(out), *primals), settings)
 
         def left(*moved):
             operands = list(primals)
             for i, x in zip(along, moved):
                 operands[i] = x
-            return self.residual_of(wrap(out), *operands, **settings)
+            return called_rule(self.residual_of, (wrap(out), *operands), settings)
 
         zero = wrap(zeros_like(self.residual(params, ins, n, out)))
         seed = gradients(self.name, corrected, (zero,), {}, ALL_INPUTS, None, NOTHING, wrap(ct), True, False, False)[2]

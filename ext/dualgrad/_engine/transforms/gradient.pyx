@@ -33,7 +33,8 @@ from ..primitives.execute cimport deferring, may_defer
 from .calls cimport outermost_in_graph_mode, transform_called
 from .handles cimport TensorBase, after_hooks, heir, hooks_exist, hooks_of, read, value_in, wrap
 from .transformed import check_weights
-from ..values.levels cimport Level, array_of, current_level, pop_level, push_level, show_leaving, type_of
+from ..values.levels cimport (Level, array_of, current_level, pop_level, push_level, settle, show_leaving,
+                              type_of)
 
 
 # ------------------------------------------------------------------------------------------------------- gradients
@@ -128,6 +129,7 @@ cdef tuple gradients(str name, object fn, tuple args, dict kwargs, Which which, 
     push_level(tape)
     try:
         out = fn(*args, **kwargs) if kwargs else fn(*args)
+        settle(tape)
         if has_aux:
             out, aux = split_aux(name, out)
         n_constants = collect(tape, out, out_slots)

@@ -31,8 +31,8 @@ from ..primitives.watch cimport user_line
 from ..tape.closed_call cimport ClosedCall, note
 from ..tape.nodes cimport current_environment, lowered
 from ..tape.tape cimport Tape
-from ..values.levels cimport (Batch, BatchLevel, Dual, Level, Node, constant_of, current_level, last_serial, ndim_of,
-                              shape_of, shaped_array, size_of, type_of)
+from ..values.levels cimport (Batch, BatchLevel, Dual, Level, Node, called_rule, constant_of, current_level,
+                              last_serial, ndim_of, refuse, shape_of, shaped_array, size_of, type_of)
 
 cdef extern from "memory/pool.h":
     """
@@ -53,6 +53,7 @@ cdef long long LATER = (<long long>1 << 62)
 cdef type TENSOR = None             # dualgrad.Tensor, once it exists
 cdef dict DTYPES = {}               # type number -> dualgrad.dtype object
 cdef tuple EMPTY = ()
+cdef dict NO_SETTINGS = {}
 
 
 def install(type tensor, dict dtypes):
@@ -211,16 +212,28 @@ cdef ClosedCall swap_closed_call(ClosedCall closed):
     return former
 
 
-cdef Array number_of(Value v, str what):
-    """The numbers of a value that is one number (or array) whatever the sample."""
+cdef Array number_of(Value v, str what, bint shown):
+    """The numbers of a value that is one number (or array) whatever the sample. shown: they are for printing."""
     cdef int first
     cdef Array a = shaped_array(v, &first)
     given_to_python(a, what)
     if first:
+        if not shown:
+            refuse_samples(v, what)
         raise ValueError(f"a tensor inside vmap stands for all samples at once, so Python cannot be given {what}, "
                          f"which may differ from sample to sample; use ops.where to choose by value, or take the "
                          f"numbers outside of vmap")
     return a
+
+
+cdef int refuse_samples(Value v, str what) except -1:
+    """Note that Python was not given the numbers of a value that stands for samples."""
+    while v.kind != BATCH:
+        v = (<Node>v).primal if v.kind == NODE else <Value>(<Dual>v).parts[0]
+    line = user_line()
+    where = "" if line is None else f" (in {line[0]}, line {line[1]})"
+    return refuse((<Batch>v).level, f"{(<Batch>v).level.name}: Python asked for {what} of a tensor that stands for all "
+                  f"samples at once{where}", "use ops.where to choose by value")
 
 
 cdef Level carrier(Value v):
@@ -253,6 +266,20 @@ def carried(TensorBase t not None):
             level = level.outer
         closed = closed.outer
     return level.name, isinstance(level, BatchLevel), user_line()
+
+
+def refused(TensorBase t not None, str what, str advice):
+    """Note that plain numbers of a tensor were refused: see `refuse`."""
+    cdef Level level = carrier(read(t))
+    cdef ClosedCall closed = current_closed_call()
+    while closed is not None and closed.level is not level:
+        closed = closed.outer
+    if closed is None:
+        refuse(level, what, advice)
+        return
+    while level.outer is not None:              # a loop or a block, of values of whichever transforms are around it
+        level = level.outer
+        refuse(level, what, advice)
 
 
 cdef Array array_operand(object array):
@@ -589,7 +616,7 @@ cdef int give_hooks(TensorBase t, object hooks) except -1:
 cdef Value after_hooks(TensorBase t, Value gradient):
     """The gradient by a tensor, as its hooks leave it."""
     cdef object hooks = hooks_of(t)
-    return gradient if hooks is None else read(<TensorBase>hooks(wrap(gradient)))
+    return gradient if hooks is None else read(<TensorBase>called_rule(hooks, (wrap(gradient),), NO_SETTINGS))
 
 
 cdef int no_hooks(str name, TensorBase t) except -1:
@@ -609,6 +636,13 @@ cdef int first_or_next(TensorBase t, Value v) except -1:
         return rebound(t, v)
     put(t, v)
     return 0
+
+
+cdef object numbers_of(TensorBase t, bint shown):
+    cdef Array a = number_of(base(t), "the numbers", shown)
+    if tracing():
+        active_tracer().frozen(t, a)
+    return to_ndarray(a)
 
 
 cdef class TensorBase:
@@ -678,10 +712,11 @@ cdef class TensorBase:
 
     def _numpy(self):
         """A read-only view of the number."""
-        cdef Array a = number_of(base(self), "the numbers")
-        if tracing():
-            active_tracer().frozen(self, a)
-        return to_ndarray(a)
+        return numbers_of(self, False)
+
+    def _shown(self):
+        """The same, for printing."""
+        return numbers_of(self, True)
 
     @property
     def shape(self):
@@ -709,7 +744,7 @@ cdef class TensorBase:
         return shape_of(held(self))[0]
 
     def __bool__(self):
-        cdef Array a = number_of(base(self), "the truth value")
+        cdef Array a = number_of(base(self), "the truth value", False)
         if tracing():
             active_tracer().frozen(self, a)
         if a.size != 1:

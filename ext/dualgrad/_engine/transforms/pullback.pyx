@@ -19,7 +19,7 @@ from .inputs import as_input
 from .handles cimport TensorBase, no_hooks, value_in, wrap
 from .handles import watch_rebinding
 from .transformed import check_weights
-from ..values.levels cimport pop_level, push_level, show_leaving
+from ..values.levels cimport pop_level, push_level, settle, show_leaving
 
 
 cdef class Pullback:
@@ -219,6 +219,7 @@ def run_vjp(str name, fn, tuple args, list parameters, bint has_aux, arrange):
     push_level(tape)
     try:
         out = fn(*call_args)
+        settle(tape)
         if has_aux:
             out, aux = split_aux(name, out)
         collect(tape, out, pull.out_slots)

@@ -24,8 +24,8 @@ from ..tape.runs cimport Run, SubTape
 from ..tape.nodes cimport without_closed, target_of
 from ..tape.tape cimport Node, Slots, Tape, new_light_tape, new_slots, new_tape, stripped
 from .handles cimport TensorBase, current_closed_call, read, rebound, swap_closed_call, value_in, wrap
-from ..values.levels cimport (Level, array_of, current_level, new_level, next_serial, part, pop_level, push_level,
-                              shape_of)
+from ..values.levels cimport (Level, array_of, called_rule, current_level, new_level, next_serial, part, pop_level,
+                              push_level, shape_of)
 
 import threading
 
@@ -120,7 +120,7 @@ cdef class Inside:
         if now is not None:
             set_random_state(self.state)
         try:
-            return fn(*args)
+            return called_rule(fn, args, {})
         finally:
             put_back(before)
             if now is not None:
@@ -238,13 +238,14 @@ def whole(str name, first, forward, backward, tuple args, bint effects):
     cdef Py_ssize_t i
     cdef list outside = [], values, found = [], changed, operands, outputs
     cdef list fresh = inner_tensors(closed, args, outside)
+    given = refilled(emptied(args), iter(fresh))
     before = bindings(fresh)
     noted = noted_containers(given)
     out = entered_call(closed, first, given)
     check_bindings(name, before)
+    check_containers(name, noted)
     changed = list(closed.effects.values())
     if changed and not effects:
-    check_containers(name, noted)
         raise RuntimeError(f"{name}: the function gives a new value to {described(changed[0])}, which was made "
                            f"outside; it is run again to be differentiated, so return the value instead (as a part of "
                            f"what is carried along)")
@@ -302,8 +303,6 @@ def check_bindings(str name, list before):
             raise RuntimeError(f"{name}: the function changes one of its arguments in place; work on a copy (+x)")
 
 
-cdef list inner_tensors(ClosedCall closed, tuple args, list outside):
-    """The tensors in some arguments as a closed call's first run sees them; their values outside are noted."""
 def own_containers(nest):
     """A nest with its own lists and dicts, which holds the same tensors."""
     return own(nest)
@@ -319,6 +318,8 @@ def branch(str name, fn, tuple operands):
     return out
 
 
+cdef list inner_tensors(ClosedCall closed, tuple args, list outside):
+    """The tensors in some arguments as a closed call's first run sees them; their values outside are noted."""
     cdef list given = [], fresh = []
     cdef Value v
     tensors_in(args, given)

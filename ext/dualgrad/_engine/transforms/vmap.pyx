@@ -26,7 +26,7 @@ from ..tape.tape cimport Node, Tape, new_tape, stripped
 from ..tape.tape import observers
 from .handles cimport TensorBase, heir, hooks_of, read, value_in, wrap
 from ..values.levels cimport (Batch, BatchLevel, Level, bind1, bind2, current_level, ndim_of, new_batch_level,
-                              pop_level, push_level, shape_of, show_leaving, size_of, type_of)
+                              pop_level, push_level, settle, shape_of, show_leaving, size_of, type_of)
 
 
 cdef class Call:
@@ -171,6 +171,7 @@ def run_vmap(str name, fn, tuple args, dict kwargs, in_axes, out_axes):
     call.level.tape = call.tape
     try:
         out = fn(*lifted, **kwargs)
+        settle(opened)
         out = in_place(out, [drop_out(call, <TensorBase>t) for t in tensors_of(out)])
     except ValueError as error:
         show_leaving(error)

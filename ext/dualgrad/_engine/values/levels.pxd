@@ -22,6 +22,7 @@ cdef class Level:
     cdef Claim own_claim
     cdef list lifting                   # primitives whose jvp is being read in an algebra of this level
     cdef list stacks                    # of a forward transform: for each block the level of its batch, or None
+    cdef object refused                 # the error for an exit that was refused and caught, as text: see `refuse`
     cdef Claim claim(self)
     cdef bint depends_on_open(self)
 
@@ -82,6 +83,9 @@ cdef int pop_level(Level level) except -1
 cdef unsigned long this_thread() noexcept nogil
 cdef object misuse(Level level)
 cdef int show_leaving(object error) except -1
+cdef int refuse(Level level, str what, str advice) except -1
+cdef int settle(Level level) except -1
+cdef object called_rule(object rule, tuple args, dict kwargs)
 
 cdef Value bind(int op, object params, PyObject **args, int n)
 cdef Value bind1(int op, object params, Value a)

@@ -35,6 +35,8 @@ from ..primitives.execute cimport execute, tracing
 from ..primitives.opcodes cimport *
 from ..primitives.watch cimport active_watch
 
+from contextvars import ContextVar
+
 cdef extern from "memory/pool.h":
     ctypedef struct dg_pool:
         int n
@@ -164,12 +166,16 @@ def open_levels():
 cdef object misuse(Level level):
     """The error for a value used where its level is not."""
     if level.open:
-        return RuntimeError(f"a value that {level.name} is differentiating was used on another thread than the one "
-                            f"{level.name} runs on, where its derivative would be lost; pass plain tensors between "
-                            f"threads, or call {level.name} inside the thread")
-    return RuntimeError(f"a value made inside {level.name} is used after that call has returned, while an outer "
-                        f"derivative it may depend on is still being taken; return it from the function (has_aux=True) "
-                        f"instead of storing it, or store ops.stop_gradient(value)")
+        text = (f"a value that {level.name} is differentiating was used on another thread than the one {level.name} "
+                f"runs on, where its derivative would be lost")
+        advice = f"pass plain tensors between threads, or call {level.name} inside the thread"
+    else:
+        text = (f"a value made inside {level.name} is used after that call has returned, while an outer derivative it "
+                f"may depend on is still being taken")
+        advice = ("return it from the function (has_aux=True) instead of storing it, or store "
+                  "ops.stop_gradient(value)")
+    refuse(level, text, advice)
+    return RuntimeError(f"{text}; {advice}")
 
 
 cdef int show_leaving(object error) except -1:
@@ -180,6 +186,87 @@ cdef int show_leaving(object error) except -1:
     if isinstance(error.__cause__, <object>HOOKS.objects[LEAVING]):
         raise error.__cause__ from None
     return 0
+
+
+# ------------------------------------------------------------------------------------------------- refused exits
+#
+# Plain numbers of a value that carries a derivative are refused by an error, and so is its use where it cannot be used.
+# User code may catch that error and go on with a constant. So the level of the value is marked. Its transform raises
+# when the function has returned. Only the innermost level is marked. Without the outer levels the value would have been
+# refused as well, so their derivatives are those of what the program does then.
+
+LEAVING_ALLOWED = ContextVar("dualgrad_leaving_allowed", default=False)     # inside `allow_leaving`
+cdef dict UNSETTLED = {}            # thread -> text: refused while a rule runs, of a level that is on no stack
+
+
+cdef int refuse(Level level, str what, str advice) except -1:
+    """Note that a value of a level was refused. `what` and `advice` are for the error if user code catches this one."""
+    cdef Level each = current_level()
+    if LEAVING_ALLOWED.get():
+        return 0
+    text = (f"{what}. That was refused and the error was caught, so the result would be wrong: {advice}. Where what "
+            f"comes instead is meant, write it in a block `with dualgrad.allow_leaving():`")
+    if type(level) is BatchLevel and (<BatchLevel>level).tape is not None:
+        level = (<BatchLevel>level).tape
+    if not level.open:                  # an open level needs the value: see `Claim`
+        while each is not None:
+            if each.own_claim is not None and leads_to(level.own_claim, each.own_claim):
+                note_refused(each, text)
+            each = each.outer
+        return 0
+    while each is not None and each is not level:
+        each = each.outer
+    if each is level or level.thread != this_thread():
+        note_refused(level, text)
+    else:
+        UNSETTLED[this_thread()] = text
+    return 0
+
+
+cdef int note_refused(Level level, str text) except -1:
+    with cython.critical_section(level):
+        if level.refused is None:
+            level.refused = text
+    return 0
+
+
+cdef bint leads_to(Claim claim, Claim other):
+    """Whether values of a level depend on another level."""
+    cdef Claim outer
+    if claim is other:
+        return True
+    if claim is not None and claim.outer is not None:
+        for outer in claim.outer:
+            if leads_to(outer, other):
+                return True
+    return False
+
+
+cdef int settle(Level level) except -1:
+    """Raise if plain numbers of a value of a level were refused, and the error was caught."""
+    with cython.critical_section(level):
+        text = level.refused
+    if text is not None:
+        raise (<object>HOOKS.objects[LEAVING])(text)
+    return 0
+
+
+cdef object called_rule(object rule, tuple args, dict kwargs):
+    """rule(*args, **kwargs), which belongs to the user and runs in a sweep. The levels of what it is given may be on no
+    stack, so it raises itself if it has caught that plain numbers were refused."""
+    cdef unsigned long thread = this_thread()
+    former = UNSETTLED.pop(thread, None) if UNSETTLED else None
+    try:
+        found = rule(*args, **kwargs)
+        text = UNSETTLED.get(thread) if UNSETTLED else None
+        if text is not None:
+            raise (<object>HOOKS.objects[LEAVING])(text)
+        return found
+    finally:
+        if UNSETTLED:
+            UNSETTLED.pop(thread, None)
+        if former is not None:
+            UNSETTLED[thread] = former
 
 
 # -------------------------------------------------------------------------------------------------- algebras

@@ -1,9 +1,12 @@
 from collections.abc import Iterable, Sequence
+from contextvars import ContextVar
 from typing import final
 
 from typing_extensions import disjoint_base
 
 from ..arrays.array import Value
+
+LEAVING_ALLOWED: ContextVar[bool]
 
 @disjoint_base
 class Claim: ...
