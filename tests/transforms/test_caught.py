@@ -281,17 +281,23 @@ def hooked(x, take):
     return y
 
 
-def extended(x, take):
-    rule = dg.extend.primitive(
-        f"cubed_{id(take)}",
+CUBES = {
+    take: dg.extend.primitive(
+        f"cube_{take.__name__}",
         lambda x: x**3,
-        vjp=lambda ct, out, x: (ct * 3 * x * take(x[0]) * x / x[0],),
-        types="apart",
+        vjp=(lambda ct, out, x, take=take: ct * 3 * x * take(x[0]) * x / x[0],),
+        arity=1,
+        types="together",
     )
-    return rule(x)
+    for take in (quiet, float)
+}
 
 
-@pytest.mark.parametrize("call", [lambda x, take: Ruled(take)(x), hooked], ids=["bprop", "hook"])
+@pytest.mark.parametrize(
+    "call",
+    [lambda x, take: Ruled(take)(x), hooked, lambda x, take: CUBES[take](x)],
+    ids=["bprop", "hook", "primitive"],
+)
 def test_rules_of_the_user(call):
     """The derivative of a rule is taken in sweeps, after the levels have closed."""
     loss = lambda take: lambda x: (call(x, take) ** 2).sum()
@@ -300,15 +306,27 @@ def test_rules_of_the_user(call):
         refused(lambda: TRANSFORMS[transform](loss(quiet)))  # noqa: B023
 
 
+P = Tensor(np.float64(0.3))
+
 SOLVERS = {
     "root": lambda take: lambda p: dg.root(lambda x, p: x * x * x + x - p * take(p), Tensor(np.float64(1.0)), p),
     "fixed_point": lambda take: lambda p: dg.fixed_point(lambda x, p: ops.cos(x * p) * take(p), p * 0 + 0.5, p),
     "argmin": lambda take: lambda p: dg.argmin(lambda x, p: (x - p * take(p)) ** 2, Tensor(np.float64(0.2)), p),
-    "odeint": lambda take: lambda p: dg.ode.odeint(
-        lambda y, t, p: -y * p * take(p), Tensor(np.float64(1.0)), Tensor(np.array([0.0, 1.0])), p
-    )[-1],
-    "custom_vjp": lambda take: lambda p: dg.custom_vjp(lambda x: x * take(x))(p),
-}  # fmt: skip
+    "odeint": lambda take: (
+        lambda p: dg.ode.odeint(
+            lambda y, t, p: -y * p * take(p), Tensor(np.float64(1.0)), Tensor(np.array([0.0, 1.0])), p
+        )[-1]
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_functions_of_solvers(name):
+    refused(lambda: dg.grad(SOLVERS[name](quiet))(P))
+    found = dg.grad(SOLVERS[name](lambda p: ops.stop_gradient(p)))(P)
+    assert dg.grad(SOLVERS[name](lambda p: p.item()))(P).item() == pytest.approx(found.item(), rel=1e-6)
+    with dg.allow_leaving():
+        assert dg.grad(SOLVERS[name](quiet))(P).item() == pytest.approx(found.item(), rel=1e-6)
 
 
 # --------------------------------------------------------------------------------------------------------- whose level

@@ -199,13 +199,18 @@ def type_or(name: str, dtype: Any, default: DType) -> DType:
 
 
 def integer(name: str, what: str, value: Any) -> int:
-    """An integer argument."""
+    """An integer argument. A tensor of one integer is one, as in MindSpore."""
     if type(value) is int:
         return value
     try:
-        return operator.index(value)
+        return operator.index(pythons(value))
     except (TypeError, ValueError):
         raise TypeError(f"{name}: {what} must be an int, got {type(value).__name__}") from None
+
+
+def pythons(value: Any) -> Any:
+    """A tensor of one integer as Python's; anything else is itself."""
+    return int(value) if isinstance(value, Tensor) and value.dtype.is_int and value.size == 1 else value
 
 
 def one_axis(name: str, axis: Any, shape: tuple[int, ...], extra: int = 0) -> int:

@@ -190,8 +190,8 @@ cdef int check_containers(str name, list noted) except -1:
     """An error if a function has changed a list, dict or record that it was given."""
     for x, children, keys in noted:
         if not same(children_of(x), children) or keys is not None and not same(keys_of(x), keys):
-            raise RuntimeError(f"{name}: the function changes {described(x)} that it is given, a "
-                               f"{type(x).__name__}, and what follows would not see that; work on a copy of it")
+            raise RuntimeError(f"{name}: the function changes a {type(x).__name__} that it is given, and code outside "
+                               f"would not see the change; work on a copy of it")
     return 0
 
 

@@ -22,11 +22,11 @@ from ..._engine.transforms import tensor as _engine
 from ..._engine.transforms.weak import WeakNumber
 from ..._joined import holds_tensor
 from ...tensor import Tensor
-from .._arguments import IS_COMPLEX, OP, expanded, to_shape
+from .._arguments import IS_COMPLEX, OP, expanded, pythons, to_shape
 from ..axes._joining import stack
 from ._indices import as_int64, placed
 
-__all__ = ["refuse_complex", "replaced", "taken"]
+__all__ = ["plain", "refuse_complex", "replaced", "taken"]
 
 _SLICE, _UNSLICE, _RESHAPE = OP["slice"], OP["unslice"], OP["reshape"]
 _GATHER, _WHERE = OP["gather"], OP["where"]
@@ -119,10 +119,17 @@ def _sliced(t: Tensor, spec: Spec, shape: tuple[int, ...]) -> Tensor:
     return t
 
 
+def plain(part: Any) -> Any:
+    """A part of an index with numbers in place of tensors that bound a slice."""
+    if type(part) is slice and any(isinstance(bound, Tensor) for bound in (part.start, part.stop, part.step)):
+        return slice(pythons(part.start), pythons(part.stop), pythons(part.step))
+    return part
+
+
 def _stretch(part: slice, n: int) -> tuple[int, int, int]:
     """A slice of an axis of length n as first element, number of elements, step."""
     try:
-        start, stop, step = part.indices(n)
+        start, stop, step = plain(part).indices(n)
     except TypeError:
         raise IndexError(f"the slice {part} cannot be an index; expected ints or None in it") from None
     length = len(range(start, stop, step))

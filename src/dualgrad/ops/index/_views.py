@@ -27,7 +27,7 @@ from ..._engine.transforms import tensor as _engine
 from ..._engine.transforms.handles import as_array, as_view, layout_of, refuse_writes, set_layout, use_views
 from ...tensor import Tensor
 from .._arguments import OP, to_shape
-from ._elements import replaced, taken
+from ._elements import plain, replaced, taken
 
 __all__ = [
     "array",
@@ -237,6 +237,7 @@ def seen(found: Tensor, t: Tensor, index: Any) -> Tensor:
     for part in index if type(index) is tuple else (index,):
         if type(part) not in _PLAIN and not isinstance(part, np.integer):
             return array(found) if found.ndim else found
+    index = tuple(map(plain, index)) if type(index) is tuple else plain(index)
     layout = _layout(t)[index]
     if type(layout) is np.ndarray:
         _make_view(found, t, layout, ("index", index))
