@@ -100,33 +100,38 @@ def outcome(work):
         return type(error)
 
 
-def check(kind, mode):
-    numbers = KINDS[kind]
-    tensor = Tensor(numbers)
-    for name, place in PLACES.items():
-        for array in ARRAYS:
-            for use in USES:
-                expected = outcome(lambda: use(array, place(numbers)))  # noqa: B023
-                found = outcome(lambda: MODES[mode](lambda: use(array, place(tensor))))  # noqa: B023
-                if isinstance(expected, type):
-                    assert isinstance(found, type), (name, use)
-                else:
-                    assert not isinstance(found, type), (name, use, found)
-                    assert found.shape == expected.shape, (name, use)
-                    np.testing.assert_array_equal(found, expected)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_an_array_indexed_by_a_tensor(kind):
-    check(kind, "eager")
-
-
-@pytest.mark.exhaustive
 @pytest.mark.filterwarnings("ignore:.*runs eagerly")
+@pytest.mark.rotated("mode", "place")
 @pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("use", USES, ids=[use.__name__ for use in USES])
 @pytest.mark.parametrize("kind", KINDS)
-def test_in_every_mode(kind, mode):
-    check(kind, mode)
+def test_an_array_indexed_by_a_tensor(kind, use, place, mode):
+    numbers = KINDS[kind]
+    index, tensor = PLACES[place](numbers), PLACES[place](Tensor(numbers))
+    for array in ARRAYS:
+        expected = outcome(lambda: use(array, index))  # noqa: B023
+        found = outcome(lambda: MODES[mode](lambda: use(array, tensor)))  # noqa: B023
+        if isinstance(expected, type):
+            assert isinstance(found, type)
+        else:
+            assert not isinstance(found, type), found
+            assert found.shape == expected.shape
+            np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("place", ["alone", "first", "after a slice"])
+@pytest.mark.parametrize("kind", [kind for kind, numbers in KINDS.items() if numbers.dtype.kind != "f"])
+def test_the_first_places(kind, place):
+    """The places in which NumPy once took a tensor for an integer."""
+    index, tensor = PLACES[place](KINDS[kind]), PLACES[place](Tensor(KINDS[kind]))
+    for array in ARRAYS:
+        for use in USES:
+            expected, found = outcome(lambda: use(array, index)), outcome(lambda: use(array, tensor))  # noqa: B023
+            assert isinstance(found, type) == isinstance(expected, type)
+            if not isinstance(expected, type):
+                assert found.shape == expected.shape
+                np.testing.assert_array_equal(found, expected)
 
 
 @pytest.mark.parametrize("kind", KINDS)

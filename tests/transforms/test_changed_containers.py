@@ -139,18 +139,12 @@ def flat_numbers(nest):
     return [t.asnumpy() for t in leaves(nest)]
 
 
-@pytest.mark.parametrize(("kind", "change"), CASES)
-@pytest.mark.parametrize("whose", ["argument", "caller's"])
-def test_the_gradient_is_that_of_all_leaves(kind, change, whose):
-    check(kind, change, whose, "eager")
-
-
-@pytest.mark.exhaustive
 @pytest.mark.filterwarnings("ignore:.*runs eagerly")
-@pytest.mark.parametrize(("kind", "change"), CASES)
+@pytest.mark.rotated("whose", "way")
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("whose", ["argument", "caller's"])
-@pytest.mark.parametrize("way", [way for way in WAYS if way != "eager"])
-def test_the_gradient_is_that_of_all_leaves_in_programs(kind, change, whose, way):
+@pytest.mark.parametrize(("kind", "change"), CASES)
+def test_the_gradient_is_that_of_all_leaves(kind, change, whose, way):
     check(kind, change, whose, way)
 
 
@@ -195,8 +189,9 @@ CALLS = {
 }
 
 
-@pytest.mark.parametrize(("kind", "change"), CASES)
+@pytest.mark.rotated("name")
 @pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize(("kind", "change"), CASES)
 def test_what_runs_a_function_again_refuses_the_change(name, kind, change):
     make, find, changes = KINDS[kind]
 
@@ -250,6 +245,7 @@ OUTER = {
 }
 
 
+@pytest.mark.rotated("way")
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", LOOPS)
 def test_the_body_of_a_loop_may_change_the_carry_and_return_it(name, way):
