@@ -266,10 +266,10 @@ cdef class Reach(Walk):
         cdef Trust trust = trust_of_name(named)
         if trust == IMPURE:
             return self.refuse(f"it uses the module {named}, whose results or effects a program cannot repeat")
-        if trust == PURE and self.dynamic and named.partition(".")[0] == "numpy":
+        if trust == PURE and self.dynamic_modules and named.partition(".")[0] == "numpy":
             return self.refuse(f"it uses the module {named} beside code that reads attributes by computed names")
         self.class_of_module(x, label)
-        if self.dynamic:                            # entries of trusted modules are guarded, not entered
+        if self.dynamic_modules:                    # entries of trusted modules are guarded, not entered
             self.guards.attributes(around, None, x)
             for name, value in list(around.items()):
                 if trust == USERS:

@@ -3,10 +3,10 @@
 Design
 ------
 A function is recorded at its first two calls with one signature. After the first call a walk over all objects that the
-executed code can reach (reachability.pyx) gives the guards, or a reason to run calls of this signature eagerly from then
-on, with one warning for each function. The second call shows that the function does not change what its guards watch. If
-the guards hold before and after it, the same code has run and both recordings are equal, then the program is confirmed
-and replayed from then on.
+executed code can reach (reachability.pyx) gives the guards, or a reason to run such calls eagerly from then on, with
+one warning for each function. The second call shows that the function does not change what its guards watch. If the
+guards hold before and after it, the same code has run and both recordings are equal, then the program is confirmed and
+replayed from then on.
 
 If a name stops the walk and the code has branches, the next recordings note single instructions. Then only names in
 instructions that ran count.

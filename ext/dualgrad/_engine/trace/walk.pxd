@@ -12,7 +12,8 @@ cdef class Walk:
     cdef Executed executed
     cdef set attributes             # attributes that executed code reads or sets, without this package's code,
     cdef set all_attributes         # and with it
-    cdef bint dynamic               # some of it reads attributes by computed names
+    cdef bint dynamic               # some of it reads attributes by computed names,
+    cdef bint dynamic_modules       # of modules too: `copy` does not copy them
     cdef bint compares              # some of it compares by identity
     cdef bint tests_class           # some of it tests classes
     cdef bint replayed              # the call is to be replayed

@@ -129,8 +129,8 @@ cdef class Walk:
 
     cdef int names_are_computed(self) except -1:
         """Note that attributes are read by computed names."""
-        if not self.dynamic:
-            self.dynamic = self.again = True
+        if not self.dynamic_modules:
+            self.dynamic = self.dynamic_modules = self.again = True
         return 0
 
     cdef int classes_are_tested(self) except -1:
@@ -178,8 +178,9 @@ cdef class Walk:
                 continue
             self.attributes |= n.attributes
             self.attributes.add(entry[0].co_name)
-            self.dynamic = self.dynamic or (n.dynamic and (
-                trust == USERS or entry[1]["__name__"] in READS_BY_NAME))
+            if n.dynamic and (trust == USERS or entry[1]["__name__"] in READS_BY_NAME):
+                self.dynamic = True
+                self.dynamic_modules = self.dynamic_modules or entry[1]["__name__"] not in ("copy", "copyreg")
             self.tests_class = self.tests_class or n.tests_class
             if trust == USERS and n.refused is not None:
                 self.refuse(f"{n.refused!r} is used in {entry[0].co_name}, and no guard can follow what that reads")
