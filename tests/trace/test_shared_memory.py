@@ -84,6 +84,7 @@ def summed(f):
     return lambda x: ops.sum(f(x))
 
 
+@pytest.mark.rotated("reader")
 @pytest.mark.parametrize("reader", READERS)
 @pytest.mark.parametrize("caller", CALLERS)
 @pytest.mark.parametrize("use", USES)
@@ -125,6 +126,7 @@ def flat(nest):
     return list(nest) if isinstance(nest, tuple | list) else [nest]
 
 
+@pytest.mark.rotated("reader")
 @pytest.mark.parametrize("reader", READERS)
 @pytest.mark.parametrize("use", ["captured", "argument"])
 @pytest.mark.parametrize("transform", [by_vjp, by_linearize, by_vjp_of_grad])
@@ -137,6 +139,7 @@ def test_between_a_function_and_its_derivative(setting, reader, use, transform):
     same(found, numbers(expected), "")
 
 
+@pytest.mark.rotated("reader")
 @pytest.mark.parametrize("reader", READERS)
 @pytest.mark.parametrize("caller", CALLERS)
 def test_in_the_middle_of_a_call(setting, caller, reader):

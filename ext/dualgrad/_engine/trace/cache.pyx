@@ -320,9 +320,10 @@ cdef object call_by_key(tuple found, object call, tuple args, dict kwargs, objec
         dg_write_pointer(&NEWEST, <void *>function)
     result = replay_or_record(function, call, args, kwargs, fn, found[3])
     if result is APART:
-        if dg_add_shared(&function.apart, 1) >= MOST_APART:
+        found = own_key(call if fn is None else fn, found)
+        if known_as((pure, found[0]), found[1]) is None and dg_add_shared(&function.apart, 1) >= MOST_APART:
             return call(*args, **kwargs)
-        return call_by_key(own_key(call if fn is None else fn, found), call, args, kwargs, fn, pure)
+        return call_by_key(found, call, args, kwargs, fn, pure)
     if dg_read_shared(&function.bytes) > before:
         shrink()
     return result

@@ -42,9 +42,11 @@ cdef bint stands_for(Recording r, object call, list parts) except -1:
     """Whether the recording of one function may be that of another with the same key: if the recorded call can tell
     none of their parts apart (keys.pyx). `parts` None: only if it is the same function."""
     cdef Py_ssize_t i
-    if same_function(r.call, call) or r.guards is None:
+    if same_function(r.call, call):
         return True
-    if parts is None or r.parts is None or len(parts) != len(r.parts):
+    if parts is None or r.guards is None:       # without guards nothing is looked at
+        return parts is not None
+    if len(parts) != len(r.parts):
         return False
     for i in range(len(parts)):
         if parts[i] is not r.parts[i] and (id(parts[i]) in r.elsewhere or id(r.parts[i]) in r.elsewhere):
