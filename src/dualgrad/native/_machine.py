@@ -9,6 +9,9 @@ touched again: what is there already runs on, and is never freed.
 *Memory.* Text is compiled in a context of its own, which is dropped with the module. Machine code lives as long as its
 `Code`. Code that nobody holds is buried, and freed when something is compiled next: it may be dropped by any thread,
 which must not wait for a compilation.
+
+A linker keeps 10 kB of names for each function, also when the function is freed. So a linker serves LINKED functions
+and is given up: its memory goes with the last of them.
 """
 
 from __future__ import annotations
@@ -29,6 +32,7 @@ from ._cache import Cache, default_folder
 __all__ = ["LOCK", "Code", "Machine", "forked", "machine"]
 
 FORMAT = 2  # of the text and of how it is called
+LINKED = 8  # functions of a linker: a linker takes as long as five functions, and keeps names of those that are freed
 
 NONE: Mapping[str, int] = MappingProxyType({})
 
@@ -82,7 +86,8 @@ class Machine:
                 "codemodel": "small",
             }
             self._target = target.create_target_machine(**settings)
-            self._linker = llvm.create_lljit_compiler(target.create_target_machine(**settings))
+            self._linker = llvm.create_lljit_compiler(self._target)
+            self._linked = 0
             versions = (FORMAT, _version(), llvmlite.__version__, llvm.llvm_version_info, target.triple)
         self.bits = 8 * wide_bytes()
         self.cache = Cache(default_folder(), repr((versions, sorted(settings.items()))))
@@ -113,6 +118,11 @@ class Machine:
             context.close()
 
     def _link(self, code: Code, name: str, found: bytes, called: Mapping[str, int]) -> bool:
+        if self._linked == LINKED:
+            self._linker.close()  # trackers hold it in turn
+            self._linker = self._llvm.create_lljit_compiler(self._target)
+            self._linked = 0
+        self._linked += 1
         builder = self._llvm.JITLibraryBuilder().add_object_img(found).export_symbol(name)
         for function, address in called.items():
             builder.import_symbol(function, address)
