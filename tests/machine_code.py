@@ -3,6 +3,7 @@
 import contextlib
 
 import numpy as np
+from engine import forget_programs
 
 import dualgrad as dg
 from dualgrad import native
@@ -46,4 +47,25 @@ def compared(fn, *several):
         found = [bits(recorded(*args)) for args in several]
     for args, a, b in zip(several, found, expected, strict=True):
         assert a == b, args
+    return counted
+
+
+def recorded_program(k=0.0, sign=1.0):
+    """A recorded function that nothing is known of."""
+    forget_programs()
+
+    def fn(x, y):
+        for _ in range(12):
+            x, y = x * y - k, y * 0.75 + x if sign > 0 else y * 0.75 - x
+        return x, y
+
+    return dg.jit(fn)
+
+
+def counted_run(fn, *args):
+    """What is counted when a recorded function becomes machine code, which has to give what the interpreter gives."""
+    for _ in range(4):
+        expected = bits(fn(*args))
+    with forced() as counted:
+        assert bits(fn(*args)) == expected
     return counted

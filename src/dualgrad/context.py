@@ -207,6 +207,8 @@ def set_context(**kwargs: Unpack[Settings]) -> None:
     -----
     UserWarning
         If the target is another device than the CPU, or a keyword that is ignored is set; each the first time.
+    RuntimeWarning
+        If ``native`` is switched on and others may write to the folder of machine code: nothing is kept on disk then.
 
     Examples
     --------

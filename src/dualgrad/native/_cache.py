@@ -2,28 +2,44 @@
 
 Design
 ------
-A file is named by a digest of all that the code follows from: the text it was made of, the processor with its
-features, and the versions of everything that had a part in it. So a file never has to be proved current. It begins
-with a digest of its contents, and what does not agree is deleted and made again. Files are written beside their place
-and moved there, so a reader finds all of one or none.
+A file says what it is the code of. Its name and its head are the digest of all that the code follows from: the text it
+was made of, the processor with its features, the flags of the compiler, and the versions of everything that had a part
+in it. A digest of the head and of the code follows. A file that does not agree with what is wanted is made again,
+whatever its name is. Files are written beside their place and moved there, so a reader finds all of one or none.
 
-The folder belongs to the user alone: what lies there is run. A folder that others may write to is not used.
+What lies in the folder is run, so nobody else may write there. Each folder on the way to it belongs to the user or to
+the administrator, and others may not write to it. Others may write to a folder whose sticky bit is set, as that of
+/tmp: they can neither move nor delete what the user has there. A symbolic link on the way is followed if it belongs to
+the user or to the administrator; the files are reached by the path without links, which is the path that was checked.
+Anything else is refused: a warning names the path, and nothing is kept on disk from then on.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import os
+import re
+import stat
 import sys
 import tempfile
+import warnings
 from pathlib import Path
 
 __all__ = ["Cache", "default_folder"]
 
-MAGIC = b"dualgrad machine code 1\n"
+MAGIC = b"dualgrad machine code 2\n"
 MOST_FILES = 2000
+MOST_BYTES = 1 << 24  # of a file; one of 500 instructions has 100 kB
+MOST_LINKS = 40  # of a path, as in Linux
 SELDOM = 64  # stores from one look at the number of files to the next
+
+OURS = re.compile(r"[0-9a-f]{64}\.o|dualgrad.*\.part")
+
+
+class Refused(Exception):
+    """Others may write here: (path, reason)."""
 
 
 def default_folder() -> Path | None:
@@ -55,7 +71,7 @@ class Cache:
     folder
         Where it is kept; None to keep nothing.
     maker
-        Versions and processor, as text.
+        Versions, processor and flags, as text.
     """
 
     def __init__(self, folder: Path | None, maker: str) -> None:
@@ -67,36 +83,40 @@ class Cache:
     def path(self, text: str) -> Path:
         """The file of the machine code of a text."""
         assert self.folder is not None
-        return self.folder / f"{hashlib.sha256(self.maker + text.encode()).hexdigest()}.o"
+        return self.folder / f"{self._origin(text).hex()}.o"
+
+    def _origin(self, text: str) -> bytes:
+        """The digest of all that the machine code of a text follows from."""
+        return hashlib.sha256(self.maker + text.encode()).digest()
 
     def load(self, text: str) -> bytes | None:
         """The machine code of a text; None where there is none that can be trusted."""
-        if not self._is_usable():
+        if not self.is_usable():
             return None
-        path = self.path(text)
         try:
-            found = path.read_bytes()
+            found = _content(self.path(text))
         except OSError:
             return None
-        head, code = found[: len(MAGIC) + 32], found[len(MAGIC) + 32 :]
-        if head == MAGIC + hashlib.sha256(self.maker + code).digest():
-            return code
-        with contextlib.suppress(OSError):
-            path.unlink()
-        return None
+        except Refused as reason:
+            self._refuse(reason)
+            return None
+        head = MAGIC + self._origin(text)
+        code = found[len(head) + 32 :]
+        return code if found[: len(head) + 32] == head + hashlib.sha256(head + code).digest() else None
 
     def store(self, text: str, code: bytes) -> None:
         """Keep the machine code of a text. A disk that is full or read-only changes nothing."""
-        if not self._is_usable():
+        head = MAGIC + self._origin(text)
+        content = head + hashlib.sha256(head + code).digest() + code
+        if not self.is_usable() or len(content) > MOST_BYTES:
             return
-        assert self.folder is not None
         try:
-            handle, temporary = tempfile.mkstemp(dir=self.folder, suffix=".part")
+            handle, temporary = tempfile.mkstemp(dir=self.folder, prefix="dualgrad", suffix=".part")
         except OSError:
             return
         try:
             with os.fdopen(handle, "wb") as file:
-                file.write(MAGIC + hashlib.sha256(self.maker + code).digest() + code)
+                file.write(content)
             os.replace(temporary, self.path(text))
         except OSError:
             with contextlib.suppress(OSError):
@@ -106,22 +126,29 @@ class Cache:
             self._prune()
         self._stored += 1
 
-    def _is_usable(self) -> bool:
+    def is_usable(self) -> bool:
+        """Whether the folder is there, and safe. The first call finds out, and warns if others may write there."""
         if self._usable is None:
-            self._usable = self._prepare()
-        return self._usable
+            assert self.folder is not None
+            try:
+                self.folder = _safe_folder(self.folder)
+                self._usable = True
+            except OSError:
+                self._usable = False
+            except Refused as reason:
+                self._refuse(reason)
+        return self._usable is True
 
-    def _prepare(self) -> bool:
-        """Make the folder; whether it is the user's alone."""
-        assert self.folder is not None
-        try:
-            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            state = self.folder.stat()
-        except OSError:
-            return False
-        if hasattr(os, "getuid"):
-            return state.st_uid == os.getuid() and not state.st_mode & 0o022
-        return True
+    def _refuse(self, reason: Refused) -> None:
+        """Keep nothing from now on, and say why."""
+        self._usable = False  # first: a filter may turn the warning into an error
+        warnings.warn(
+            "native: machine code is not kept on disk, because {} {}. Expected files and folders that only you can "
+            "write to. Take the rights from others (chmod go-w), or set DUALGRAD_NATIVE_CACHE to another folder, or "
+            "to 0 for none.".format(*reason.args),
+            RuntimeWarning,
+            stacklevel=2,
+        )
 
     def _prune(self) -> None:
         """Delete the oldest quarter where files are too many."""
@@ -130,9 +157,72 @@ class Cache:
         with contextlib.suppress(OSError), os.scandir(self.folder) as entries:
             for entry in entries:
                 with contextlib.suppress(OSError):  # another process may have deleted it meanwhile
-                    files.append((entry.stat().st_mtime, entry.path))
+                    if OURS.fullmatch(entry.name):
+                        files.append((entry.stat().st_mtime, entry.path))
         if len(files) <= MOST_FILES:
             return
         for _, path in sorted(files)[: MOST_FILES // 4]:
             with contextlib.suppress(OSError):
                 os.unlink(path)
+
+
+def _content(path: Path) -> bytes:
+    """What is in a file of ours. OSError where it is none: a pipe is not waited for, and a link not followed."""
+    # Windows has none of the first three, and needs the last
+    flags = [getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY")]
+    opened = os.open(path, os.O_RDONLY | sum(flags))
+    try:
+        state = os.fstat(opened)
+        if not stat.S_ISREG(state.st_mode) or state.st_size > MOST_BYTES:
+            raise OSError(errno.EINVAL, os.strerror(errno.EINVAL), str(path))
+        _check(str(path), state, sticky=False)
+        with open(opened, "rb", closefd=False) as file:
+            return file.read(MOST_BYTES)
+    finally:
+        os.close(opened)
+
+
+def _check(path: str, state: os.stat_result, *, sticky: bool) -> None:
+    """Raise Refused where others may change what is at a path, a folder with the sticky bit being allowed or not."""
+    if not hasattr(os, "geteuid"):
+        return  # Windows: rights are lists that `stat` does not show, and the folder is in the user's own profile
+    if state.st_uid not in (0, os.geteuid()):
+        raise Refused(path, f"belongs to another user (number {state.st_uid})")
+    mode = stat.S_IMODE(state.st_mode)
+    if mode & 0o022 and not stat.S_ISLNK(state.st_mode) and not (sticky and mode & stat.S_ISVTX):
+        raise Refused(path, f"may be written by others (its mode is {mode:o})")
+
+
+def _safe_folder(folder: Path) -> Path:
+    """Make a folder, and return its path without links. Refused where others may write to it, or on the way."""
+    drive, *rest = Path(os.path.abspath(folder)).parts
+    found, left, links = drive, rest[::-1], 0
+    _check(found, os.lstat(found), sticky=True)
+    while left:
+        part = left.pop()
+        if part == os.pardir:  # of a link; no link is on the way up
+            found = os.path.dirname(found)
+            continue
+        path = os.path.join(found, part)
+        try:
+            state = os.lstat(path)
+        except FileNotFoundError:
+            with contextlib.suppress(FileExistsError):  # another process was faster
+                os.mkdir(path, 0o700)
+            state = os.lstat(path)
+        _check(path, state, sticky=True)
+        if not stat.S_ISLNK(state.st_mode):
+            found = path
+            continue
+        links += 1
+        if links > MOST_LINKS:
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(folder))
+        target = Path(os.readlink(path))
+        if target.is_absolute():
+            found = target.anchor
+        left += [each for each in target.parts[::-1] if each != target.anchor]
+    state = os.lstat(found)
+    _check(found, state, sticky=False)
+    if not stat.S_ISDIR(state.st_mode):
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), found)
+    return Path(found)

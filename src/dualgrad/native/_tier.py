@@ -53,6 +53,11 @@ def switch(setting: Setting) -> None:
     RuntimeError
         In a process that was forked from one that had machine code switched on.
 
+    Warns
+    -----
+    RuntimeWarning
+        Once, if others may write to the folder of machine code, or to one on the way: nothing is kept on disk then.
+
     Examples
     --------
     >>> from dualgrad import native
@@ -67,12 +72,13 @@ def switch(setting: Setting) -> None:
         )
     if setting:
         try:
-            _machine.machine()
+            compiler = _machine.machine()
         except ImportError as error:
             raise ImportError(
                 "native: machine code needs llvmlite, which is not installed. Install it by: pip install "
                 "'dualgrad[native]'"
             ) from error
+        compiler.cache.is_usable()  # a warning belongs to the line that switches it on
     _setting = setting
     watch_regions(_ask if setting else None, 0.0 if setting == "force" else PATIENCE)
 
