@@ -276,9 +276,10 @@ if not TYPE_CHECKING:  # checkers see the names above, and find misspelt ones
             from importlib.metadata import PackageNotFoundError, version
 
             try:
-                return version("dualgrad")
+                found = version("dualgrad")
             except PackageNotFoundError:  # a source tree on the path, not installed
-                return "0.0.0+unknown"
+                found = "0.0.0+unknown"
+            return globals().setdefault(name, found)
         from ._foreign import missing
 
         raise missing(__name__, name)

@@ -2,6 +2,7 @@
 
 import functools
 import math
+import re
 import sys
 import types
 import warnings
@@ -103,9 +104,12 @@ TRAVELLING = {f.__name__: f for f in (closure, parameters, helpers, partial_func
 WRAPPED = pytest.mark.eager("functions that the rehearsal has wrapped cannot be sent")
 
 
-@pytest.mark.parametrize(
+of_each_kind = pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[WRAPPED] if f in DERIVATIVES else []) for name, f in TRAVELLING.items()]
 )
+
+
+@of_each_kind
 def test_it_is_replayed_where_it_arrives(name):
     fn = called(dg.jit(TRAVELLING[name]()))
     content = sent(fn)
@@ -251,13 +255,63 @@ def test_errors_of_numpy_are_noticed():
         assert arrived(content).depends_on(Tensor(ROWS)) is None
 
 
-def test_another_version_is_noticed():
+@pytest.mark.parametrize("k", range(5), ids=["dualgrad", "Python", "NumPy", "primitives", "float"])
+def test_another_version_is_noticed(k):
     fn = called(dg.jit(closure()))
     data = own_recordings(fn)
     assert data
-    other = tuple([(("another", *one[0][1:]), *one[1:]) for one in data])
+    assert len(data[0][0]) == 5
+    other = tuple([((*one[0][:k], "another", *one[0][k + 1 :]), *one[1:]) for one in data])
     content = packed("test", (fn, {("rows",): other}))
     assert arrived(content).depends_on(Tensor(ROWS)) is None
+
+
+@pytest.fixture
+def another_version(monkeypatch):
+    """Turn this process into one of another version of dualgrad, where no function has arrived."""
+
+    def turn(version="999.0"):
+        forget_programs()
+        functions._functions.clear()
+        monkeypatch.setattr(dg, "__version__", version)
+
+    return turn
+
+
+@of_each_kind
+def test_a_recording_of_another_version_is_made_anew(name, another_version):
+    fn = called(dg.jit(TRAVELLING[name]()))
+    content, expected = sent(fn), numbers(fn(Tensor(ROWS)))
+    another_version()
+    again = arrived(content)
+    assert again.depends_on(Tensor(ROWS)) is None
+    called(again)
+    assert again.depends_on(Tensor(ROWS)) is not None
+    assert numbers(again(Tensor(ROWS))) == expected
+
+
+def test_recordings_of_other_versions_may_have_another_form(another_version):
+    """The version is compared before anything else is read."""
+    fn = called(dg.jit(closure()))
+    (one,) = own_recordings(fn)
+    content = packed("test", (fn, {("rows",): (one[:1], (*one, "more"))}))
+    another_version()
+    assert arrived(content).depends_on(Tensor(ROWS)) is None
+
+
+def test_what_another_version_cannot_read_names_both(another_version, monkeypatch):
+    held = types.ModuleType("dualgrad_of_old")
+    held.Held = type("Held", (), {"__module__": "dualgrad_of_old"})
+    monkeypatch.setitem(sys.modules, "dualgrad_of_old", held)
+    content = packed("test", (held.Held, {}))
+    monkeypatch.delattr(held, "Held")
+    with pytest.raises(AttributeError, match="Held"):  # the version is the same
+        arrived(content)
+    written = dg.__version__
+    another_version()
+    both = f"a worker has dualgrad 999.0, and cannot read what dualgrad {written} has sent: AttributeError"
+    with pytest.raises(RuntimeError, match=re.escape(both)):
+        arrived(content)
 
 
 # -------------------------------------------------------------------------------------------------------- what stays

@@ -8,6 +8,9 @@ recorded there at its first calls.
 
 Weights are not part of what is sent. Each call brings their values, so a function does not have to be sent again after
 every step, and a digest of its bytes tells whether anything else about it has changed.
+
+The bytes begin with the version of dualgrad that wrote them. A process with another version drops the recordings, and
+names both versions if it cannot read the function.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from __future__ import annotations
 import hashlib
 import io
 import pickle
+import sys
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -78,6 +82,7 @@ def packed(name: str, fn: Any, weights: Sequence[Parameter] = ()) -> bytes:
             return k, x.name, x.requires_grad, x.shape, x.dtype.numpy.str
 
     try:
+        Packer(file, protocol=5).dump(_version())
         Packer(file, protocol=5).dump(fn)
     except (pickle.PicklingError, AttributeError, TypeError, RecursionError) as error:
         raise TypeError(f"{name}: {_named(fn)} cannot be sent to workers: {error}") from error
@@ -217,6 +222,11 @@ def as_sent(x: Any) -> Any:
     return mapped(x, lambda t: t._detached() if type(t) is Tensor else t)
 
 
+def _version() -> str:
+    """That of this process."""
+    return str(sys.modules["dualgrad"].__version__)
+
+
 def _name_of(key: str, make: Callable[..., Any]) -> str:
     return f"{key} {make.__module__}.{make.__qualname__}"
 
@@ -231,9 +241,18 @@ def _read(content: bytes) -> tuple[Any, list[Parameter]]:
                 weights[k] = Parameter(np.zeros(shape, dtype), name=name, requires_grad=requires_grad)
             return weights[k]
 
+    file = io.BytesIO(content)
+    version = Unpacker(file).load()
     try:
-        fn = Unpacker(io.BytesIO(content)).load()
-    except ModuleNotFoundError as error:
+        fn = Unpacker(file).load()
+    except Exception as error:
+        if version != _version():
+            raise RuntimeError(
+                f"a worker has dualgrad {_version()}, and cannot read what dualgrad {version} has sent: "
+                f"{type(error).__name__}: {error}. Expected equal versions: install one of them in all processes."
+            ) from error
+        if not isinstance(error, ModuleNotFoundError):
+            raise
         raise ModuleNotFoundError(
             f"a worker has no module {error.name}, and what is sent names something in it; install it there (on Dask: "
             f"client.upload_file), or have it sent by value: cloudpickle.register_pickle_by_value({error.name})",

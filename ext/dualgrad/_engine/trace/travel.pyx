@@ -8,7 +8,8 @@ along too, in the same pickle: functions that are sent by value, with their clos
 Then the copies on arrival are as the guards have found the originals. Another walk gives them guards: it takes all
 code of the functions among them for executed. What may be another thing in another process is compared on arrival, and
 has guards again: attributes of trusted modules, builtins, the context, mode and seed, and which warnings and
-floating-point events are errors. Versions are compared too.
+floating-point events are errors. The versions of dualgrad, Python and NumPy come first and are compared before anything
+else is read: a recording of another version is dropped, and its function recorded anew.
 
 Plans stay: they are for one processor and hold addresses. The program is planned anew where it arrives.
 
@@ -54,12 +55,12 @@ cdef dict OF_PACKAGE = {"the context": "dualgrad.context", "the mode": "dualgrad
 
 
 cdef object layout():
-    """What has to be equal in two processes, so that opcodes and recorded Python mean the same."""
+    """What has to be equal in two processes, so that opcodes and recorded Python mean the same: versions first."""
     global LAYOUT
     if LAYOUT is None:
         names = " ".join([op_name(op) for op in range(N_OPS)])
         LAYOUT = sys.version, np.__version__, hashlib.sha256(names.encode()).hexdigest()
-    return *LAYOUT, default_float()
+    return sys.modules["dualgrad"].__version__, *LAYOUT, default_float()
 
 
 # ------------------------------------------------------------------------------------------------------- departure
@@ -202,10 +203,13 @@ cdef int arrive(Function function, object call, list parts, tuple recordings) ex
     cdef Recording r
     cdef Specialisation special
     cdef Reach reach
-    for version, key, slots, steps, inputs, outputs, template, captured, fixed, facts, watched in recordings:
+    for one in recordings:
+        if one[0] != layout():                  # what follows may have another form
+            continue
+        _, key, slots, steps, inputs, outputs, template, captured, fixed, facts, watched = one
         with cython.critical_section(function):
             known = key in function.specialisations or key in function.waiting
-        if version != layout() or known:
+        if known:
             continue
         reach = reachable_from(call, list(captured), executed_of(watched), True, containers_of(parts))
         if reach.why is not None or not hold_on_arrival(reach.guards, facts):

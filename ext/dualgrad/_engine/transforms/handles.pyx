@@ -127,10 +127,10 @@ cdef inline Value current(TensorBase t):
     cdef Value v = held(t)
     if v.kind != ARRAY:
         return v if thread_state().environment is NULL else lowered(v, current_environment())
-    return active_tracer().reference(t, <Array>v) if tracing() else numbers_of(<Array>v)
+    return active_tracer().reference(t, <Array>v) if tracing() else kept_numbers(<Array>v)
 
 
-cdef inline Array numbers_of(Array a):
+cdef inline Array kept_numbers(Array a):
     """An array with its numbers; inside of a derivative, which may read it later, in memory that no user writes to."""
     return with_numbers(a) if a.owner or thread_state().level is NULL else apart(with_numbers(a))
 
@@ -191,7 +191,7 @@ cdef Value read(TensorBase t):
         v = held(t)
         if v.kind != ARRAY:
             return v if thread.environment is NULL else lowered(v, current_environment())
-        return numbers_of(<Array>v) if thread.tracer is NULL else (<Tracer>thread.tracer).reference(t, <Array>v)
+        return kept_numbers(<Array>v) if thread.tracer is NULL else (<Tracer>thread.tracer).reference(t, <Array>v)
     return seen(t, current_closed_call(), LATER)
 
 
