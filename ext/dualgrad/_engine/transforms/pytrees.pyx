@@ -6,8 +6,8 @@ Those that are not asked for by Python have no state of their own and exist once
 """
 cimport cython
 
-from .containers cimport (DICT, DICTS, LEAF, LIST, LISTS, NAMED, RECORD, REGISTERED, aligned_children, back, branch,
-                          children_of, deeper, described, holds, kind_of, labels_of, rebuilt, same, with_some)
+from .containers cimport (DICT, DICTS, LEAF, LIST, LISTS, NAMED, RECORD, REGISTERED, TUPLE, aligned_children, back,
+                          branch, children_of, deeper, described, holds, kind_of, labels_of, rebuilt, same, with_some)
 from .handles cimport TensorBase, as_array
 
 
@@ -217,9 +217,25 @@ cdef object in_place(object x, list tensors):
     return REPLACING.walk(x, False, iter(tensors))
 
 
+cdef class Owning(Walk):
+    """Makes each list, dict and record anew."""
+
+    cdef object node(self, object x, int kind, list children):
+        if kind == LIST:
+            return children
+        if kind == TUPLE:
+            return tuple(children)
+        if kind == DICT:
+            return dict(zip(x, children))
+        return rebuilt(emptied(x), children)        # a record of the same children would be itself
+
+
+cdef Owning OWNING = Owning()
+
+
 cdef object own(object x):
     """A pytree with its own lists, dicts and records, which holds the same tensors."""
-    return x if isinstance(x, TensorBase) else refilled(emptied(x), iter(tensors_of(x)))
+    return x if isinstance(x, TensorBase) else OWNING.walk(x, False, None)
 
 
 cdef class Arranging(Walk):
