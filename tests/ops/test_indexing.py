@@ -1,11 +1,13 @@
 """Reading with an index, to any order of derivatives, and writing into a tensor made inside a function."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from support import assert_close, f64, repeated_grad
+from support import assert_close, assert_raises, f64, repeated_grad
 
 import dualgrad as dg
 from dualgrad import Tensor, ops
@@ -253,3 +255,51 @@ def test_a_differentiated_value_does_not_go_into_a_tensor_from_outside():
     with pytest.raises(RuntimeError, match=r"(?i)outside|inside|copy"):
         dg.grad(f)(f64([3.0, 4.0]))
     assert_close(outside, [1.0, 2.0])
+
+
+# ------------------------------------------------------------------------------------------------ windows
+
+MASKS = ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask")
+
+
+def by_masks(begin, end, strides, masks):
+    """The index that masks of `strided_slice` say."""
+    for k, (first, last, step) in enumerate(zip(begin, end, strides, strict=True)):
+        begin_free, end_free, *special = (mask >> k & 1 for mask in masks)
+        kinds = [kind for kind, at in zip((..., None, first), special, strict=True) if at]
+        yield kinds[0] if kinds else slice(None if begin_free else first, None if end_free else last, step)
+
+
+@pytest.mark.parametrize("strides", [(1, 1), (2, -1)])
+def test_every_mask_of_strided_slices(strides):
+    x, begin, end = np.arange(60.0).reshape(3, 4, 5), (1, -1), (3, -4) if strides == (2, -1) else (3, 9)
+    for masks in itertools.product(range(4), repeat=5):
+        if masks[2] == 3:
+            continue  # an index has one ellipsis
+        expected = x[tuple(by_masks(begin, end, strides, masks))]
+        for found in (
+            ops.strided_slice(f64(x), begin, end, strides, *masks),
+            ops.StridedSlice(**dict(zip(MASKS, masks, strict=True)))(f64(x), begin, end, strides),
+        ):
+            assert np.array_equal(found.asnumpy(), expected), masks
+
+
+@pytest.mark.parametrize("n", [1, 2, 4])
+def test_windows_have_a_number_for_each_axis(n):
+    x = f64(np.ones((2, 2, 2)))
+    assert_raises(ValueError, lambda: ops.slice(x, (0,) * n, (1,) * 3), "slice", "each axis")
+    assert_raises(ValueError, lambda: ops.slice(x, (0,) * 3, (1,) * n), "slice", "each axis")
+    for k in range(3):
+        numbers = [(1,) * 3] * 3
+        numbers[k] = (1,) * n
+        assert_raises(ValueError, lambda numbers=numbers: ops.strided_slice(x, *numbers), "strided_slice", "equally")
+    assert_raises(ValueError, lambda: ops.strided_slice(x, (0, 0), (1, 1), (1, 0)), "strided_slice", "step 0")
+
+
+@pytest.mark.parametrize(("begin", "size"), [(-1, 1), (2, 2), (1, 3), (4, 0), (2, -2), (4, -1)])
+def test_windows_stay_inside(begin, size):
+    """A size of -1 is all that is left; nothing else counts from the end."""
+    x = f64(np.arange(6.0).reshape(2, 3))
+    assert_raises(ValueError, lambda: ops.slice(x, (0, begin), (2, size)), "slice", "leaves the shape")
+    assert ops.slice(x, (0, 3), (2, -1)).shape == ops.slice(x, (0, 3), (2, 0)).shape == (2, 0)
+    assert_close(ops.slice(x, (0, 1), (1, -1)), [[1.0, 2.0]])
