@@ -1,6 +1,8 @@
 """Calls of every public name with junk, in child processes: what crashes, hangs or fails from within.
 
 Each call follows from its number alone, so ``python tests/fuzz.py 4711`` repeats call 4711 and shows what it does.
+``python tests/fuzz.py --spoiled 0 3000`` takes a call of each name that works, and replaces one argument after the
+other by each piece of junk; ``--spoiled 17`` does so with name 17.
 """
 
 import ast
@@ -15,6 +17,7 @@ import json
 import math
 import os
 import random
+import re
 import resource
 import signal
 import subprocess
@@ -24,6 +27,7 @@ import time
 import traceback
 import types
 import warnings
+import zlib
 from pathlib import Path
 
 import junk
@@ -36,6 +40,13 @@ MODULES = (
     "dualgrad dualgrad.ops dualgrad.ops.linalg dualgrad.nn dualgrad.numpy dualgrad.numpy.linalg dualgrad.numpy.fft "
     "dualgrad.scipy dualgrad.operators dualgrad.programs dualgrad.extend dualgrad.testing dualgrad.common "
     "dualgrad.common.initializer dualgrad.dataset dualgrad.amp dualgrad.random dualgrad.sparse dualgrad.implicit"
+).split()
+# Of these every argument is spoiled, too.
+MORE = (
+    "dualgrad.mint dualgrad.mint.nn dualgrad.mint.nn.functional dualgrad.stats dualgrad.ode dualgrad.curvature "
+    "dualgrad.scipy.linalg dualgrad.scipy.special dualgrad.scipy.interpolate dualgrad.scipy.optimize "
+    "dualgrad.scipy.fft dualgrad.scipy.ndimage dualgrad.nn.probability.distribution dualgrad.experimental.optim "
+    "dualgrad.train dualgrad.train.metrics dualgrad.dtype"
 ).split()
 EXCLUDED = {
     "save_checkpoint": "writes files under any name; test_serialization.py damages them",
@@ -58,6 +69,13 @@ STUCK = 30  # seconds of the processor after which a child that does not react i
 WAIT = 60  # seconds for a call that waits; a child has ten times as many
 MEMORY = 6 << 30
 INTERNAL = (AttributeError, NameError, KeyError, IndexError, SystemError, AssertionError, ZeroDivisionError)
+# What Python, Cython and NumPy say of an object that nobody has checked.
+UNCHECKED = re.compile(
+    r"unhashable type|object is not (iterable|subscriptable|callable)|has no len|cannot unpack|values to unpack|"
+    r"not supported between|unsupported operand|bad operand|must be real number|iteration over a 0-d|argument of type|"
+    r"truth value of a|array is too big|allowed (size|dimension) exceeded|cannot be interpreted as|^ufunc '|"
+    r"too large to convert|cannot fit 'int'|inhomogeneous|argument after \*"
+)
 PACKAGE = Path(dg.__file__).parent
 ROOT = PACKAGE.parent.parent
 
@@ -278,11 +296,15 @@ def _source(filename):
     return filename if os.path.isabs(filename) else str(ROOT / filename)
 
 
-def is_internal(error):
-    """Whether an error is a defect: of a kind that nobody meant, and not raised by a statement of ours."""
+def is_internal(error, strict=False):
+    """Whether an error is a defect: of a kind that nobody meant, and not raised by a statement of ours.
+
+    `strict` counts errors of other kinds, too, whose text speaks of an object that nobody has checked.
+    """
     if isinstance(error, SystemError):
         return True
-    if not isinstance(error, INTERNAL) or isinstance(error, dataclasses.FrozenInstanceError):
+    unchecked = strict and isinstance(error, OverflowError | TypeError | ValueError) and UNCHECKED.search(str(error))
+    if not (unchecked or isinstance(error, INTERNAL)) or isinstance(error, dataclasses.FrozenInstanceError):
         return False
     frames = traceback.extract_tb(error.__traceback__)
     path = _source(frames[-1].filename)
@@ -353,6 +375,95 @@ def one(number, show=False):
     return outcome, found, story
 
 
+# ------------------------------------------------------------------------------------------- spoiled arguments
+
+
+@functools.cache
+def spoiled_targets():
+    """Return what can be called in all modules, once each, as pairs of path and object, sorted by path."""
+    found = {}
+    for path in (*MODULES, *MORE):
+        module = importlib.import_module(path)
+        for name in _public(module):
+            value = getattr(module, name)
+            pythons = getattr(value, "__module__", "") in ("_operator", "builtins", "math")
+            if callable(value) and name not in EXCLUDED and not pythons and parameters_of(value) is not None:
+                found.setdefault(id(value), (f"{path}.{name}", value))
+    return sorted(found.values(), key=lambda pair: pair[0])
+
+
+def working(known, function, rng):
+    """Return arguments that fit the names of parameters, and what a call with them returns; None if none works."""
+    for _ in range(25):
+        places, keywords = [], {}
+        for one in known:
+            if one.kind == one.VAR_POSITIONAL and not keywords:
+                places += [junk.fitting("x", rng) for _ in range(rng.choice([1, 1, 2]))]
+            elif one.default is one.empty and one.kind == one.KEYWORD_ONLY:
+                keywords[one.name] = junk.fitting(one.name, rng)
+            elif one.default is one.empty and one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD):
+                places.append(junk.fitting(one.name, rng))
+        with contextlib.suppress(Exception, TimeLimit):
+            return places, keywords, _within_limits(function, *places, **keywords)
+    return None
+
+
+def _within_limits(function, *places, **keywords):
+    try:
+        _limit(TIME, WAIT)
+        return function(*places, **keywords)
+    finally:
+        _limit(0, 0)
+
+
+def spoilings(known, places, keywords):
+    """Yield (what was replaced, arguments) for each argument and each piece of junk."""
+    by_place = [one.name for one in known if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
+    later = [one.name for one in known if one.kind == one.KEYWORD_ONLY] + by_place[len(places) :]
+    for make in junk.SPOILS:
+        for k in range(len(places)):
+            thing = make()
+            yield (k, thing), [*places[:k], thing, *places[k + 1 :]], keywords
+        for name in later:
+            thing = make()
+            yield (name, thing), places, {**keywords, name: thing}
+
+
+def spoiled(number, show=False):
+    """Call a target with one argument after the other spoiled; a Cell that is made of one, or given one, is called."""
+    path, function = spoiled_targets()[number]
+    known, rng, found, calls = parameters_of(function), random.Random(zlib.crc32(path.encode())), {}, 0
+    state, first = _state(), working(known, function, rng)
+    if first is None:
+        return "no call works", None, path
+    places, keywords, result = first
+    inner = parameters_of(result.construct) if isinstance(result, nn.Cell) else None
+    inputs = working(inner, result, rng) if inner is not None else None
+
+    def attempt(function, places, keywords, story):
+        nonlocal calls
+        calls += 1
+        try:
+            return _within_limits(function, *places, **keywords)
+        except TimeLimit:
+            return None
+        except Exception as error:
+            if is_internal(error, strict=True):
+                found.setdefault(_describe(error), f"{path}, {story[0]}: {_text(story[1])}")
+
+    for story, *arguments in spoilings(known, places, keywords):
+        made = attempt(function, *arguments, story)
+        if inputs is not None and isinstance(made, nn.Cell):
+            attempt(made, *inputs[:2], story)
+    for story, *arguments in spoilings(inner, *inputs[:2]) if inputs is not None else ():
+        attempt(result, *arguments, story)
+    with contextlib.suppress(Exception):
+        _restore(state)
+    if show:
+        print(calls, *found.items(), sep="\n")
+    return str(calls), "; ".join([f"{what} ({where})" for what, where in found.items()]) or None, path
+
+
 def _limit(processor, wait):
     """Have signals after these times of the processor and of the clock; 0 is never."""
     signal.setitimer(signal.ITIMER_PROF, processor)
@@ -386,7 +497,7 @@ def _begin(number, report):
     print("begin", number, file=report)
 
 
-def child(numbers):
+def child(numbers, run):
     """Run calls; write a line for each one begun and each one done."""
     report = os.fdopen(os.dup(1), "w", buffering=1)
     nowhere = os.open(os.devnull, os.O_RDWR)
@@ -399,21 +510,21 @@ def child(numbers):
     warnings.simplefilter("ignore")
     for number in numbers:
         _begin(number, report)
-        outcome, found, story = one(number)
+        outcome, found, story = run(number)
         print("end", json.dumps([number, outcome, found, story]), file=report)
         if outcome == "time":
             break  # whatever was interrupted may be in any state
 
 
-def fuzz(first, count, program=__file__, show=False):
+def fuzz(first, count, program=__file__, show=False, kind="--child"):
     """Run calls in child processes; return how many outcomes there were of each kind, and what is wrong."""
     outcomes, wrong, slow, number = {}, [], [], first
     while number < first + count:
         with tempfile.TemporaryDirectory() as folder:
-            lines, last_words = _watch([program, "--child", str(number), str(first + count)], folder)
+            lines, last_words = _watch([program, kind, str(number), str(first + count)], folder)
         begun = number
-        for kind, _, rest in (line.partition(" ") for line in lines):
-            if kind == "begin":
+        for what, _, rest in (line.partition(" ") for line in lines):
+            if what == "begin":
                 begun = int(rest)
                 continue
             done, outcome, found, story = json.loads(rest)
@@ -453,9 +564,23 @@ def _watch(command, folder):
         return report.read().splitlines(), f"{process.returncode} {errors.read()[:3000]}"
 
 
+CHILDREN = {"--child": one, "--spoiled-child": spoiled}
+
+
 def main(arguments):
-    if arguments[0] == "--child":
-        child(range(int(arguments[1]), int(arguments[2])))
+    if arguments[0] in CHILDREN:
+        child(range(int(arguments[1]), int(arguments[2])), CHILDREN[arguments[0]])
+    elif arguments[0] == "--spoiled" and len(arguments) == 2:
+        heed_limits()
+        warnings.simplefilter("ignore")
+        print(spoiled(int(arguments[1]), show=True))
+    elif arguments[0] == "--spoiled":
+        count = min(int(arguments[2]), len(spoiled_targets()) - int(arguments[1]))
+        outcomes, wrong = fuzz(int(arguments[1]), count, show=True, kind="--spoiled-child")
+        calls = sum(int(calls) * names for calls, names in outcomes.items() if calls.isdigit())
+        print(f"{count} names, {calls} calls, {outcomes.get('no call works', 0)} names without a call that works")
+        for number, found, story in wrong:
+            print(number, story, "\n    ", found)
     elif len(arguments) == 1:
         heed_limits()
         warnings.simplefilter("ignore")

@@ -369,6 +369,21 @@ ODD_OBJECTS = [
 
 ENDLESS = [_self_referential_list, _self_referential_dict, _deep_list]
 
+# What one argument of a call that works is replaced by.
+SPOILS = [
+    *[lambda n=n: n for n in (2**62, -1, 2**63, 10**30, -(2**31) - 1, 0, math.nan, math.inf, -0.5, 1j)],
+    *[lambda one=one: one for one in (None, True, ...)],
+    *[lambda text=text: text for text in ("a", "", b"a")],
+    *[lambda kind=kind: kind for kind in (int, len, slice(None), range(3))],
+    list, tuple, dict, object, nn.ReLU,
+    lambda: [[]], lambda: [1], lambda: [[1.0], [2.0, 3.0]], lambda: [None], lambda: [Tensor([1.0]), None],
+    lambda: (1, 2, 3, 4, 5, 6, 7), lambda: (2**62, 0), lambda: {"a": 1}, lambda: {1, 2},
+    lambda: np.zeros((0,)), lambda: np.zeros((0, 0)), lambda: np.zeros((0, 3)), lambda: np.array(3),
+    lambda: np.array([None, 1], object), lambda: np.array(["a"]),
+    lambda: Tensor(np.zeros((0, 0))), lambda: Tensor(3.0), lambda: Tensor(np.ones((2, 3)) > 0),
+    lambda: Tensor(np.ones((1,) * 9)), lambda: Tensor(np.ones(2) + 1j),
+]  # fmt: skip
+
 FITTING_INTEGERS = [0, 1, 2, 3, -1, -2]
 FITTING_SHAPES = [(), (3,), (2, 3), (3, 3), (1, 2, 4, 4), (2, 3, 4), (2, 4, 6)]
 # What names of parameters stand for; names that begin alike are alike.

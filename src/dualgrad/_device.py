@@ -33,5 +33,5 @@ def on_cpu(name: str, device: Any) -> None:
     ValueError
         If it is another one.
     """
-    if device is not None and device != CPU:
+    if not isinstance(device, str | Device | None) or (device is not None and device != CPU):
         raise ValueError(f"{name}: device is {device!r}; expected 'cpu' or None, tensors are nowhere else")

@@ -369,7 +369,7 @@ def from_num(num: int) -> DType:
     """
     try:
         return _BY_NUM[num]
-    except KeyError:
+    except (KeyError, TypeError):
         raise TypeError(
             f"from_num: no type of tensor elements has the NumPy type number {num!r}. "
             f"Convert the data to one of {_names()} first."

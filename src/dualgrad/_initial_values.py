@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ._settings import one_of, real_number, room, whole_number
 from .random import generator
 
 __all__ = [
@@ -68,7 +69,12 @@ class Initializer:
      [2. 3.]]
     """
 
+    _numbers = frozenset(("a", "b", "gain", "groups", "mean", "negative_slope", "scale", "sigma", "sparsity"))
+
     def __init__(self, **kwargs: Any) -> None:
+        for name, value in kwargs.items():
+            if name in self._numbers:
+                real_number(type(self).__name__, name, value)
         self._kwargs = kwargs
 
     def __call__(self, arr: np.ndarray) -> None:
@@ -222,7 +228,7 @@ class _He(Initializer):
     def __init__(self, negative_slope: float = 0.0, mode: str = "fan_in", nonlinearity: str = "leaky_relu") -> None:
         super().__init__(negative_slope=negative_slope, mode=mode, nonlinearity=nonlinearity)
         what = type(self).__name__
-        if mode not in ("fan_in", "fan_out"):
+        if not one_of(mode, ("fan_in", "fan_out")):
             raise ValueError(f"{what}: mode must be 'fan_in' or 'fan_out', got {mode!r}")
         gains = {
             "linear": 1.0,
@@ -231,7 +237,7 @@ class _He(Initializer):
             "relu": math.sqrt(2.0),
             "leaky_relu": math.sqrt(2.0 / (1.0 + negative_slope**2)),
         }
-        if nonlinearity not in gains:
+        if not one_of(nonlinearity, gains):
             raise ValueError(f"{what}: nonlinearity must be one of {', '.join(gains)}, got {nonlinearity!r}")
         self.negative_slope = negative_slope
         self.mode = mode
@@ -272,9 +278,9 @@ class VarianceScaling(Initializer):
         super().__init__(scale=scale, mode=mode, distribution=distribution)
         if not scale > 0:
             raise ValueError(f"VarianceScaling: scale must be positive, got {scale}")
-        if mode not in ("fan_in", "fan_out", "fan_avg"):
+        if not one_of(mode, ("fan_in", "fan_out", "fan_avg")):
             raise ValueError(f"VarianceScaling: mode must be 'fan_in', 'fan_out' or 'fan_avg', got {mode!r}")
-        if distribution not in ("truncated_normal", "untruncated_normal", "uniform"):
+        if not one_of(distribution, ("truncated_normal", "untruncated_normal", "uniform")):
             raise ValueError(
                 "VarianceScaling: distribution must be 'truncated_normal', 'untruncated_normal' or 'uniform', got "
                 f"{distribution!r}"
@@ -345,9 +351,7 @@ class Dirac(Initializer):
 
     def __init__(self, groups: int = 1) -> None:
         super().__init__(groups=groups)
-        if groups < 1:
-            raise ValueError(f"Dirac: groups must be 1 or more, got {groups}")
-        self.groups = groups
+        self.groups = whole_number("Dirac", "groups", groups, 1)
 
     def _initialize(self, arr: np.ndarray) -> None:
         if arr.ndim not in (3, 4, 5) or arr.shape[0] % self.groups:
@@ -370,7 +374,9 @@ def shape_of(shape: Any) -> tuple[int, ...]:
         raise TypeError(f"initializer: shape must be an int or a tuple or list of ints, got {shape!r}")
     if any(n < 0 for n in axes):
         raise ValueError(f"initializer: shape must not have negative axes, got {tuple(axes)}")
-    return tuple(int(n) for n in axes)
+    found = tuple(int(n) for n in axes)
+    room("initializer", found, 16)
+    return found
 
 
 def initial_values(init: Any, shape: int | Sequence[int]) -> np.ndarray:

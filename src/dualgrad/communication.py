@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 from typing import Final
 
+from ._settings import one_of
+
 __all__ = [
     "HCCL_WORLD_COMM_GROUP",
     "NCCL_WORLD_COMM_GROUP",
@@ -75,7 +77,7 @@ def init(backend_name: str | None = None) -> None:
     >>> communication.get_rank(), communication.get_group_size()
     (0, 1)
     """
-    if backend_name not in (None, "hccl", "nccl", "mccl"):
+    if not one_of(backend_name, (None, "hccl", "nccl", "mccl")):
         raise ValueError(f"init: got backend_name={backend_name!r}; expected 'hccl', 'nccl' or 'mccl'")
     for name in _SIZES:
         size = os.environ.get(name, "1")

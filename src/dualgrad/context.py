@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ._engine.primitives.execute import synchronize
 from ._engine.transforms.calls import set_graph_mode
+from ._settings import one_of
 from .parallel import (
     ParallelMode,
     get_auto_parallel_context,
@@ -325,7 +326,7 @@ def _set(new: dict[str, object], where: str) -> None:
 
 
 def _check_keyword(keyword: str, where: str) -> None:
-    if keyword == "mode" or keyword in _settings:
+    if one_of(keyword, ("mode", *_settings)):
         return
     import difflib  # takes time to import, and a wrong name is rare
 

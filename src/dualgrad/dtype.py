@@ -70,6 +70,9 @@ def promote(a: DType, b: DType) -> DType:
     >>> promote(dg.int8, dg.uint8)
     dualgrad.int16
     """
+    for each in (a, b):
+        if not isinstance(each, DType):
+            raise TypeError(f"promote: expected types as dualgrad.float32, got {type(each).__name__}")
     if a is b:
         return a
     if a.is_complex or b.is_complex:
@@ -132,6 +135,11 @@ def scalar_result(dtype: DType, pytype: type) -> DType:
     >>> scalar_result(dg.float16, float), scalar_result(dg.int32, float), scalar_result(dg.bool_, int)
     (dualgrad.float16, dualgrad.float32, dualgrad.int64)
     """
+    if not isinstance(pytype, type) or not isinstance(dtype, DType):
+        raise TypeError(
+            "scalar_result: expected a type as dualgrad.float32 and a Python type of numbers, got "
+            f"{dtype!r:.40} and {pytype!r:.40}"
+        )
     if issubclass(pytype, (bool, np.bool_)):
         return dtype
     if issubclass(pytype, (int, np.integer)):

@@ -31,6 +31,7 @@ from ._dtypes import default_float
 from ._engine.primitives.registry import table
 from ._engine.transforms.extension import add_elementwise, add_rule
 from ._engine.transforms.tensor import apply, common_type, convert
+from ._settings import one_of
 from ._table import BY_NAME, CONSTANTS, Row
 from ._table.partials import check_partial
 from .tensor import Tensor
@@ -391,6 +392,11 @@ def primitive(
     for label, rules in (("jvp", jvp), ("vjp", vjp)):
         if rules is None or callable(rules):
             continue
+        if not isinstance(rules, tuple | list):
+            raise TypeError(
+                f"extend.primitive: {label} of {name} must be a function, or a tuple of one for each operand, got "
+                f"{type(rules).__name__}"
+            )
         if len(rules) != arity:
             raise ValueError(
                 f"extend.primitive: {name} has {_count(arity, 'operand')} but {len(rules)} rules in {label}; "
@@ -418,7 +424,7 @@ def _add(
     correction: Rule | None = None,
 ) -> Primitive:
     _check_name(where, name)
-    if types not in ("together", "apart"):
+    if not one_of(types, ("together", "apart")):
         raise ValueError(f"{where}: {name}: types is {types!r}; expected 'together' or 'apart'")
     if core is not None and not callable(core) and len(core) != arity:
         raise ValueError(f"{where}: {name}: core has {len(core)} entries; expected one for each of {arity} operands")

@@ -10,6 +10,8 @@ from __future__ import annotations
 import warnings
 from typing import Final
 
+from ._settings import one_of
+
 __all__ = ["ParallelMode", "get_auto_parallel_context", "reset_auto_parallel_context", "set_auto_parallel_context"]
 
 
@@ -104,7 +106,7 @@ def set_auto_parallel_context(**kwargs: object) -> None:
                 f"{_DEFAULTS[keyword]}, or leave it out."
             )
     mode = kwargs.get("parallel_mode", ParallelMode.STAND_ALONE)
-    if mode not in ParallelMode.MODE_LIST:
+    if not one_of(mode, ParallelMode.MODE_LIST):
         raise ValueError(
             f"set_auto_parallel_context: got parallel_mode={mode!r}. Expected one of "
             f"{', '.join(map(repr, ParallelMode.MODE_LIST))}."

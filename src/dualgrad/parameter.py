@@ -331,7 +331,7 @@ class ParameterTuple(tuple[Parameter, ...]):
                 "ParameterTuple: expected a collection of Parameters, got a single "
                 f"{type(iterable).__name__}; put it into a list"
             )
-        if not isinstance(iterable, Iterable):
+        if not isinstance(iterable, Iterable) or (isinstance(iterable, np.ndarray) and not iterable.ndim):
             raise TypeError(f"ParameterTuple: expected a collection of Parameters, got {type(iterable).__name__}")
         members = tuple(iterable)
         names: set[str] = set()

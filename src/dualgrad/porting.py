@@ -14,6 +14,7 @@ from typing import Any, Final
 from ._engine.transforms import tensor as _engine
 from ._engine.transforms.custom import on_tape
 from ._nests import mapped, tensors_in
+from ._settings import one_of
 from .hooks import forget_programs
 from .tensor import Tensor
 
@@ -97,7 +98,7 @@ def follow(*, differences: bool | None = None, complex_gradients: str | None = N
 
 def checked_convention(where: str, name: Any) -> str:
     """The convention of complex gradients, if it is one."""
-    if name not in CONVENTIONS:
+    if not one_of(name, CONVENTIONS):
         raise ValueError(f"{where}: complex_gradients is {name!r}; expected one of {', '.join(map(repr, CONVENTIONS))}")
     return name
 

@@ -24,6 +24,7 @@ from ._foreign import TENSOR, attach, refuse_keywords, without_foreign
 from ._format import format_repr, format_str
 from ._initial_values import initial_values, shape_of
 from ._joined import holds_tensor, joined
+from ._settings import described, room, whole_number
 from .dtype import DType, as_dtype
 from .hooks import GradientHooks, HookHandle
 from .leaving import formats, picks, stay, stay_beside_scipy
@@ -191,7 +192,11 @@ class Tensor(TensorMethods):
             self._rebind(joined("Tensor", data, None if target is None else target.num))
 
     def _fill(self, shape: Any, dtype: DType, init: Any) -> None:
-        shape = (shape,) if isinstance(shape, int) else tuple(shape)
+        lengths = (shape,) if isinstance(shape, int) else tuple(shape) if isinstance(shape, tuple | list) else None
+        if lengths is None:
+            raise TypeError(f"Tensor: shape must be an int or a tuple of them, got {described(shape)}")
+        shape = tuple([whole_number("Tensor", "a length in the shape", n) for n in lengths])
+        room("Tensor", shape, dtype.itemsize)
         if init is None or isinstance(init, int | float):
             self._from_ndarray(np.full(shape, init or 0, dtype.numpy), False)
             return
@@ -419,7 +424,10 @@ class Tensor(TensorMethods):
         """A tensor from any object that speaks DLPack; its memory is shared where the other side allows."""
         if not hasattr(other, "__dlpack__"):
             raise TypeError(f"from_dlpack: expected an object with __dlpack__, got {type(other).__name__}")
-        return Tensor.from_numpy(np.from_dlpack(other))
+        try:
+            return Tensor.from_numpy(np.from_dlpack(other))
+        except BufferError as error:
+            raise TypeError(f"from_dlpack: {type(other).__name__}: {error}") from None
 
     def __reduce__(self) -> tuple[Any, ...]:
         stay(self, "pickle")

@@ -5,7 +5,7 @@ import pytest
 from support import assert_raises
 
 import dualgrad as dg
-from dualgrad import Parameter, Tensor, amp, extend, nn, ops, testing
+from dualgrad import Parameter, Tensor, amp, extend, mint, nn, ops, testing
 from dualgrad import numpy as dnp
 from dualgrad.common import initializer
 from dualgrad.nn.wrap import TrainOneStepCell
@@ -51,6 +51,28 @@ CALLS = {
     "Flatten": (lambda: nn.Flatten()(None), TypeError, "Flatten", "NoneType"),
     "Flatten.start_dim": (lambda: nn.Flatten("1"), TypeError, "Flatten", "start_dim", "str"),
     "Plan": (lambda: Plan("name", ()), TypeError, "Plan", "ways"),
+    "pad": (lambda: ops.pad(Tensor([1.0]), (2**62, 2**62)), ValueError, "pad", "larger than any memory"),
+    "np.pad": (lambda: dnp.pad(Tensor([1.0]), 2**63), ValueError, "np.pad", "larger than any memory"),
+    "zeros": (lambda: ops.zeros((2**62, 4)), ValueError, "zeros", "larger than any memory"),
+    "broadcast_to": (lambda: ops.broadcast_to(Tensor([1.0]), (2**64,)), ValueError, "larger than any memory"),
+    "cond": (lambda: dnp.linalg.cond(np.zeros((0, 0))), np.linalg.LinAlgError, "cond", "(0, 0)", "expected"),
+    "np.histogramdd": (lambda: dnp.histogramdd(3), ValueError, "np.histogramdd", "()", "expected"),
+    "np.histogram": (lambda: dnp.histogram(Tensor([1.0]), range=3), ValueError, "histogram", "range", "3", "pair"),
+    "rfft": (lambda: ops.rfft(Tensor([1.0, 2.0]), norm=[1]), ValueError, "rfft", "norm", "[1]", "'ortho'"),
+    "np.fft.rfft": (lambda: dnp.fft.rfft(Tensor([1.0, 2.0]), norm={}), ValueError, "rfft", "norm", "{}", "'ortho'"),
+    "mint.kthvalue": (lambda: mint.kthvalue([1.0], 1), TypeError, "kthvalue", "Tensor", "list"),
+    "mint.clone": (lambda: mint.clone(None), TypeError, "clone", "Tensor", "NoneType"),
+    "mint.select": (lambda: mint.select({}, 0, 0), TypeError, "select", "Tensor", "dict"),
+    "mint.softmax": (lambda: mint.nn.functional.softmax([1.0]), TypeError, "softmax", "Tensor", "list"),
+    "mint.norm": (lambda: mint.norm(Tensor(1.0), dim=[1]), np.exceptions.AxisError, "norm", "axis 1"),
+    "BatchNorm2d": (lambda: nn.BatchNorm2d([3, 4]), ValueError, "BatchNorm2d", "num_features", "[3, 4]"),
+    "BatchNorm2d.eps": (lambda: nn.BatchNorm2d(3, [1]), TypeError, "BatchNorm2d", "eps", "number", "list"),
+    "BatchNorm2d.momentum": (lambda: nn.BatchNorm2d(3, momentum={}), TypeError, "BatchNorm2d", "momentum", "dict"),
+    "BatchNorm2d()": (lambda: nn.BatchNorm2d(3)(3), ValueError, "BatchNorm2d", "shape ()", "4 axes"),
+    "a choice": (lambda: nn.MSELoss(np.zeros(2)), ValueError, "MSELoss", "reduction", "'mean'"),
+    "a flag": (lambda: ops.argmax(Tensor([1.0]), keepdims=np.zeros(2)), TypeError, "argmax", "keepdims", "bool"),
+    "a factor": (lambda: ops.leaky_relu(Tensor([1.0]), {}), TypeError, "leaky_relu", "alpha", "number", "dict"),
+    "rows": (lambda: ops.gather(Tensor([1.0]), [[1], [2, 3]], 0), ValueError, "gather", "indices", "lengths"),
     "np.size": (lambda: dnp.size(Tensor([1.0]), 1), np.exceptions.AxisError, "size", "axis 1"),
     "np.average": (
         lambda: dnp.average(Tensor([1.0]), 3, weights=np.ones(2)),

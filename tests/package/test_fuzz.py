@@ -41,6 +41,29 @@ def test_much_junk_is_refused():
     assert sum(outcomes.values()) == LONG
 
 
+FEW = 12  # names by default
+
+
+@pytest.mark.eager("it starts processes of its own")
+def test_spoiled_arguments_are_refused():
+    """Arguments of calls that work, replaced one after the other."""
+    names = len(fuzz.spoiled_targets())
+    assert names > 2_000
+    wrong = []
+    for first in range(0, names, names // FEW):
+        _, found, story = fuzz.spoiled(first)
+        wrong += [(first, found, story)] if found else []
+    assert not wrong, report(wrong)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.eager("it starts processes of its own")
+def test_all_spoiled_arguments_are_refused():
+    outcomes, wrong = fuzz.fuzz(0, len(fuzz.spoiled_targets()), kind="--spoiled-child")
+    assert not wrong, report(wrong)
+    assert sum(int(calls) * names for calls, names in outcomes.items() if calls.isdigit()) > 200_000
+
+
 # ---------------------------------------------------------------------------------- defects that the fuzzer finds
 
 

@@ -13,6 +13,8 @@ from dualgrad.nn import Cell
 from dualgrad.nn._precision import computing_type
 from dualgrad.ops.math._rows import ElementwisePrimitive
 
+from .._settings import one_of
+
 __all__ = ["auto_mixed_precision", "custom_mixed_precision", "get_black_list", "get_white_list"]
 
 _WHITE = (
@@ -242,7 +244,7 @@ def keep_normalisation(network: Cell, dtype: DType) -> None:
 
 def check_level(name: str, what: str, level: Any) -> None:
     """Raise if a level does not exist."""
-    if level not in LEVELS:
+    if not one_of(level, LEVELS):
         raise ValueError(f"{name}: got {what}={level!r}; expected one of {', '.join(LEVELS[:-1])}")
     if level == "auto":
         raise NotImplementedError(

@@ -16,6 +16,8 @@ from dualgrad.nn import Cell, TrainOneStepCell, WithLossCell
 from dualgrad.nn.loss_scale import step_unless
 from dualgrad.nn.optimizer import Optimizer
 
+from .._settings import one_of
+
 __all__ = ["build_train_network"]
 
 BY_LEVEL: Any = object()  # a setting that the level decides
@@ -119,7 +121,7 @@ def build_train_network(
     if not isinstance(network, Cell):
         raise TypeError(f"{name}: network must be a Cell, got {type(network).__name__}")
     check_level(name, "level", level)
-    if boost_level != "O0":
+    if not one_of(boost_level, ("O0",)):
         raise ValueError(f"{name}: got boost_level={boost_level!r}; expected 'O0', there is no other here")
     if not isinstance(optimizer, Optimizer):
         raise TypeError(f"{name}: optimizer must be an Optimizer, got {type(optimizer).__name__}")

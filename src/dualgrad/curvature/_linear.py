@@ -58,6 +58,11 @@ class SymmetricOperator:
     dtype: DType
 
     def __init__(self, name: str, space: Space, product: Callable[[list[Tensor]], list[Tensor]]) -> None:
+        if not isinstance(space, Space):
+            raise TypeError(
+                f"{type(self).__name__} is made by dualgrad.curvature.hessian_operator and its like, got "
+                f"{type(space).__name__}"
+            )
         if not space.size:
             raise ValueError(f"{name}: the variables have no elements; expected at least one")
         self.space = space

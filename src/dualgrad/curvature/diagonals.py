@@ -11,6 +11,7 @@ from .. import ops
 from .._engine.transforms.forward import run_forward
 from .._engine.values.algebra import jets
 from .._nests import tensors_in
+from .._settings import one_of
 from ..sparse.compressed import sparse_hessian
 from ..tensor import Tensor
 from ..transforms.jacobians import along_unit_vectors
@@ -91,7 +92,7 @@ def hessian_diagonal(
     name = "hessian_diagonal"
     weights = kept(weights)
     selection = selection_of(name, fn, grad_position, weights)
-    if way not in WAYS:
+    if not one_of(way, WAYS):
         raise ValueError(f"{name}: way is {way!r}; expected one of {', '.join(WAYS)}")
     operator = hessian_operator(fn, grad_position, weights)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from .. import ops
+from .._settings import one_of
 from ..ops import linalg
 from ..tensor import Tensor
 from ..transforms.gradient import stop_gradient
@@ -103,7 +104,7 @@ def trace(
     True
     """
     A = symmetric_operator(A, like)
-    if method not in ("hutchinson", "hutch++"):
+    if not one_of(method, ("hutchinson", "hutch++")):
         raise ValueError(f"trace: method is {method!r}; expected 'hutchinson' or 'hutch++'")
     if samples is None and isinstance(probes, str):
         return A.over_unit_vectors(lambda v, product: (v * product).sum()).sum()

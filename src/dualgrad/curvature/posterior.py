@@ -8,6 +8,7 @@ from typing import Any
 
 from .. import ops
 from .._engine.transforms.inputs import as_input
+from .._settings import one_of
 from ..operators.estimators import random_signs
 from ..ops import linalg
 from ..tensor import Tensor
@@ -118,6 +119,8 @@ class Posterior:
     def __init__(
         self, space: Space, selection: Selection, prior: Tensor, loss: Tensor, slope: Tensor, form: Any
     ) -> None:
+        if not isinstance(space, Space):
+            raise TypeError(f"Posterior is made by dualgrad.curvature.laplace, got {type(space).__name__}")
         self.size = space.size
         self._space, self._selection, self._form = space, selection, form
         self._mean = mean = space.vector(space.call.leaves)
@@ -282,7 +285,7 @@ def laplace(
     name = "laplace"
     weights = kept(weights)
     selection = selection_of(name, loss, grad_position, weights)
-    if form not in FORMS:
+    if not one_of(form, FORMS):
         raise ValueError(f"{name}: form is {form!r}; expected one of {', '.join(FORMS)}")
     if (rank is None) == (form == "low_rank"):
         raise ValueError(f"{name}: rank is {rank!r} for the form {form!r}; it belongs to 'low_rank', and only to it")

@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import ops
 from .._engine.transforms.inputs import as_input
+from .._settings import one_of
 from ..dtype import DType
 from ..operators.estimators import random_signs
 from ..tensor import Tensor
@@ -34,7 +35,7 @@ def probes_of(name: str, probes: Any, samples: int, size: int, dtype: DType) -> 
             what = f"shape {given.shape}" if isinstance(given, Tensor) else type(given).__name__
             raise ValueError(f"{name}: the probes are {what}; expected (samples, {size})")
         return given.astype(dtype), True
-    if probes not in KINDS:
+    if not one_of(probes, KINDS):
         raise ValueError(f"{name}: probes is {probes!r}; expected one of {', '.join(KINDS)}, or an array of probes")
     if probes == "rademacher":
         return random_signs((samples, size), dtype), True

@@ -10,6 +10,7 @@ from .._engine.trace.cache import Repeated
 from .._engine.transforms.gradient import run_gradient
 from .._engine.transforms.pullback import run_vjp
 from .._nests import tensors_in
+from .._settings import one_of
 from ..tensor import Tensor
 from ..transforms.gradient import grad
 from ..transforms.hessians import hvp
@@ -216,7 +217,7 @@ def fisher_operator(
     [[1.]]
     """
     name = "fisher_operator"
-    if likelihood not in LIKELIHOODS:
+    if not one_of(likelihood, LIKELIHOODS):
         raise ValueError(f"{name}: likelihood is {likelihood!r}; expected one of {', '.join(LIKELIHOODS)}")
     if isinstance(variance, int | float) and not variance > 0:
         raise ValueError(f"{name}: variance is {variance}; expected a positive number")

@@ -16,6 +16,8 @@ import numpy as np
 from dualgrad.random import generator
 from dualgrad.tensor import Tensor
 
+from .._settings import array_of
+
 __all__ = ["BatchDataset", "Dataset", "zip"]
 
 Row = tuple[np.ndarray, ...]
@@ -32,7 +34,7 @@ def positive(what: str, value: Any) -> int:
 
 def names_of(what: str, columns: Any) -> tuple[str, ...]:
     """Names of columns, given as a list or, for a single one, as a string."""
-    names = (columns,) if isinstance(columns, str) else tuple(columns)
+    names = (columns,) if isinstance(columns, str) else tuple(columns) if isinstance(columns, tuple | list) else ()
     if not names or not all(isinstance(name, str) for name in names):
         raise TypeError(f"{what} must be a name or a list of names, got {columns!r}")
     if len(set(names)) != len(names):
@@ -278,7 +280,7 @@ def zip(datasets: Any) -> Dataset:
     >>> ds.zip((x, y)).get_col_names()
     ['x', 'y']
     """
-    datasets = tuple(datasets)
+    datasets = tuple(datasets) if isinstance(datasets, tuple | list) else ()
     if not datasets or not all(isinstance(data, Dataset) for data in datasets):
         raise TypeError("zip: expected a tuple of datasets")
     return _Zip(datasets)
@@ -482,7 +484,7 @@ class _Filter(_Stage):
 
 def as_array(value: Any) -> np.ndarray:
     """An entry of a row as an array; a Tensor that carries a derivative is an error."""
-    array = np.asarray(value)
+    array = array_of("a dataset", "an entry", value)
     if array.dtype == object:
         raise TypeError(f"a dataset holds numbers; expected arrays, got {type(value).__name__} {value!r:.60}")
     return array

@@ -204,7 +204,9 @@ class NumpySlicesDataset(GeneratorDataset):
             raise TypeError("NumpySlicesDataset: expected arrays with at least one axis, along which rows are cut")
         if len({len(array) for array in arrays}) > 1:
             raise ValueError(f"NumpySlicesDataset: the columns have {[len(array) for array in arrays]} rows")
-        names = column_names or names or [f"column_{k}" for k in range(len(arrays))]
+        if column_names is not None:
+            names = names_of("NumpySlicesDataset: column_names", column_names)
+        names = names or [f"column_{k}" for k in range(len(arrays))]
         super().__init__(
             _Slices(arrays), names, num_samples=num_samples, shuffle=shuffle, sampler=sampler,
             num_shards=num_shards, shard_id=shard_id,

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .._settings import one_of
 from ..sparse.coloured import Sweeps, recorded_sweeps
 from ..sparse.compressed import SparseDerivative, SparsePlan
 from ..sparse.compressed import sparse_hessian as _sparse_hessian
@@ -110,7 +111,7 @@ def sparse_jacobian(
     array([[2., 1., 0.],
            [0., 3., 2.]], dtype=float32)
     """
-    if mode not in ("columns", "rows"):
+    if not one_of(mode, ("columns", "rows")):
         raise ValueError(f"sparse_jacobian: mode is {mode!r}; expected 'columns' or 'rows'")
     derivative = _sparse_jacobian(fn, grad_position, mode=mode, ordering=ordering, pattern=pattern)
     return _by_groups("sparse_jacobian", derivative, fn, backend, checked_count("sparse_jacobian", "colours", colours))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._engine.transforms.inputs import as_input
+from .._settings import one_of
 from ..modes import jit
 from ..ops._arguments import to_shape
 from ..tensor import Tensor
@@ -108,7 +109,7 @@ def jacobian(
     """
     check_callable("jacobian", fn)
     count = checked_count("jacobian", "columns", columns)
-    if mode not in ("auto", "forward", "reverse"):
+    if not one_of(mode, ("auto", "forward", "reverse")):
         raise ValueError(f"jacobian: mode is {mode!r}; expected 'auto', 'forward' or 'reverse'")
 
     def first(x: Any, *args: Any) -> Tensor:

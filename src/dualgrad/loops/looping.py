@@ -7,6 +7,7 @@ are reversed while each is run r times at most, C(s + r, s) >= n.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -225,9 +226,12 @@ def _counted(name: str, lower: Any, upper: Any, body: Any, init: Any, checkpoint
 def _whole(name: str, what: str, x: Any) -> int:
     if isinstance(x, Tensor) and x.size == 1 and x.dtype.is_int:
         return int(x)
-    if isinstance(x, bool) or not hasattr(x, "__index__") or isinstance(x, Tensor):
-        raise TypeError(f"{name}: {what} is {x!r}; expected an int, or a tensor of one")
-    return int(x)
+    try:
+        if isinstance(x, bool | Tensor):
+            raise TypeError
+        return operator.index(x)
+    except TypeError:
+        raise TypeError(f"{name}: {what} is {x!r}; expected an int, or a tensor of one") from None
 
 
 def _check_callable(name: str, what: str, f: Any) -> None:

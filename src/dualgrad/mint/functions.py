@@ -12,7 +12,10 @@ import numpy as np
 
 from dualgrad import ops
 from dualgrad.mint._rows import functions_of
+from dualgrad.ops._arguments import operand, several_axes
 from dualgrad.tensor import Tensor
+
+from .._settings import number_or_tensor, truth_value
 
 _UNARY = """
     abs acos acosh arccos arccosh arcsin arcsinh arctan arctanh asin asinh atan atanh bitwise_not ceil cos cosh digamma
@@ -181,7 +184,7 @@ def clone(input: Tensor) -> Tensor:
     >>> print(dg.mint.clone(dg.Tensor([1.0])))
     [1.]
     """
-    return input.copy()
+    return operand("clone", input).copy()
 
 
 def empty(*size: Any, dtype: Any = None) -> Tensor:
@@ -217,7 +220,7 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> tup
     >>> print(*dg.mint.kthvalue(dg.Tensor([4.0, 1.0, 3.0]), 2))
     3.0 2
     """
-    return input.kthvalue(k, dim, keepdim)
+    return operand("kthvalue", input).kthvalue(k, dim, keepdim)
 
 
 def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None) -> Tensor:
@@ -301,16 +304,18 @@ def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, *, 
         input = ops.cast(input, dtype)
     if dim is not None and not isinstance(dim, tuple | list):
         return ops.norm(input, p, dim, keepdim)
-    return _norm_of_several(ops.abs(input), p, None if dim is None else tuple(dim), keepdim)
+    size = ops.abs(input)
+    axes = tuple(range(size.ndim)) if dim is None else several_axes("mint.norm", dim, size.shape)
+    return _norm_of_several(size, p, axes, keepdim)
 
 
-def _norm_of_several(size: Tensor, p: float, axes: tuple[int, ...] | None, keepdim: bool) -> Tensor:
+def _norm_of_several(size: Tensor, p: float, axes: tuple[int, ...], keepdim: bool) -> Tensor:
     """The vector norm over several axes: those go to the end, as one."""
-    axes = tuple(range(size.ndim)) if axes is None else tuple(axis % size.ndim for axis in axes)
     rest = [axis for axis in range(size.ndim) if axis not in axes]
     flat = ops.reshape(ops.permute(size, (*rest, *axes)), (*[size.shape[axis] for axis in rest], -1))
     shape = tuple([1 if axis in axes else size.shape[axis] for axis in range(size.ndim)])
     found = ops.norm(flat, p, -1)
+    truth_value("mint.norm", "keepdim", keepdim)
     return ops.reshape(found, shape) if keepdim else found
 
 
@@ -323,7 +328,9 @@ def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) 
     >>> print(dg.mint.index_add(dg.Tensor([1.0, 2.0]), 0, dg.Tensor([1, 1]), dg.Tensor([3.0, 4.0])))
     [1. 9.]
     """
-    return ops.index_add(input, index, source if _is_one(alpha) else source * alpha, dim)
+    return ops.index_add(
+        input, index, source if _is_one(alpha) else source * number_or_tensor("index_add", "alpha", alpha), dim
+    )
 
 
 def repeat_interleave(input: Any, repeats: Any, dim: int | None = None, *, output_size: int | None = None) -> Tensor:
@@ -347,7 +354,7 @@ def select(input: Any, dim: int, index: int) -> Tensor:
     >>> print(dg.mint.select(dg.Tensor([[1.0, 2.0], [3.0, 4.0]]), 1, 0))
     [1. 3.]
     """
-    return input.select(dim, index)
+    return operand("select", input).select(dim, index)
 
 
 def where(condition: Any, input: Any = None, other: Any = None) -> Any:

@@ -25,6 +25,7 @@ from dualgrad.nn.rectifiers import (
     SeLU,
     SoftShrink,
 )
+from dualgrad.ops._arguments import operand
 from dualgrad.tensor import Tensor
 
 __all__ = [
@@ -305,6 +306,7 @@ class Softmax2d(Cell):
     """
 
     def construct(self, x: Tensor) -> Tensor:
+        x = operand("Softmax2d", x)
         if x.ndim not in (3, 4):
             raise ValueError(f"Softmax2d: the input has shape {x.shape}; expected (N, C, H, W) or (C, H, W)")
         return ops.softmax(x, -3)

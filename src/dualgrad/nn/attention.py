@@ -11,6 +11,7 @@ from typing import Any
 
 from dualgrad import dtype as mstype
 from dualgrad import ops
+from dualgrad._settings import real_number, truth_value
 from dualgrad.common.initializer import XavierNormal, XavierUniform, initializer
 from dualgrad.nn.cell import Cell
 from dualgrad.nn.layers import Dense
@@ -99,6 +100,7 @@ class MultiheadAttention(Cell):
         self.embed_dim, self.num_heads = numbers(name, "embed_dim, num_heads", (embed_dim, num_heads), 2)
         if embed_dim % num_heads:
             raise ValueError(f"{name}: {num_heads} heads do not divide embed_dim {embed_dim}")
+        real_number(name, "dropout", dropout)
         if not 0 <= dropout < 1:
             raise ValueError(f"{name}: dropout is {dropout}; expected a probability below 1")
         self.head_dim: int = embed_dim // num_heads
@@ -117,6 +119,7 @@ class MultiheadAttention(Cell):
                 weight = initializer(init, (embed_dim, width), dtype)
                 setattr(self, f"{what}_proj_weight", Parameter(weight, name=f"{what}_proj_weight"))
         self.in_proj_bias: Parameter | None = None
+        truth_value(name, "has_bias", has_bias)
         if has_bias:
             self.in_proj_bias = Parameter(initializer("zeros", (3 * embed_dim,), dtype), name="in_proj_bias")
         self.out_proj: Dense = Dense(embed_dim, embed_dim, bias_init="zeros", has_bias=has_bias, dtype=dtype)

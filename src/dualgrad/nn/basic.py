@@ -7,6 +7,7 @@ from typing import Any
 
 from dualgrad import dtype as mstype
 from dualgrad import ops
+from dualgrad._settings import real_number, truth_value
 from dualgrad.common.initializer import Uniform, initializer
 from dualgrad.dtype import DType, as_dtype
 from dualgrad.nn.cell import Cell
@@ -27,6 +28,7 @@ class _OverAxes(Cell):
     def __init__(self, axis: Any, keep_dims: Any) -> None:
         super().__init__()
         self.axis = axis
+        truth_value(type(self).__name__, "keep_dims", keep_dims)
         self.keep_dims: bool = bool(keep_dims)
 
     def extend_repr(self) -> str:
@@ -193,10 +195,11 @@ class MatMul(Cell):
 
     def __init__(self, transpose_x1: bool = False, transpose_x2: bool = False) -> None:
         super().__init__()
-        self.transpose_x1 = transpose_x1
-        self.transpose_x2 = transpose_x2
+        self.transpose_x1 = truth_value("MatMul", "transpose_x1", transpose_x1)
+        self.transpose_x2 = truth_value("MatMul", "transpose_x2", transpose_x2)
 
     def construct(self, x1: Tensor, x2: Tensor) -> Tensor:
+        x1, x2 = operand("MatMul", x1), operand("MatMul", x2)
         x1 = ops.swapaxes(x1, -1, -2) if self.transpose_x1 and x1.ndim > 1 else x1
         x2 = ops.swapaxes(x2, -1, -2) if self.transpose_x2 and x2.ndim > 1 else x2
         return ops.matmul(x1, x2)
@@ -282,6 +285,7 @@ class L1Regularizer(Cell):
 
     def __init__(self, scale: float) -> None:
         super().__init__()
+        real_number("L1Regularizer", "scale", scale)
         if not 0 < scale < math.inf:
             raise ValueError(f"L1Regularizer: scale is {scale}; expected a positive number")
         self.scale = scale
@@ -311,7 +315,7 @@ class Range(Cell):
 
     def __init__(self, start: Any, limit: Any = None, delta: Any = 1) -> None:
         super().__init__()
-        if delta == 0:
+        if real_number("Range", "delta", delta) == 0:
             raise ValueError("Range: delta is 0; expected a step")
         self.start: Any = 0 if limit is None else start
         self.limit: Any = start if limit is None else limit
@@ -365,6 +369,10 @@ class Unflatten(Cell):
     def __init__(self, axis: int, unflattened_size: Any) -> None:
         super().__init__()
         self.axis = axis
+        if not isinstance(unflattened_size, tuple | list):
+            raise TypeError(
+                f"Unflatten: unflattened_size must be a tuple of lengths, got {type(unflattened_size).__name__}"
+            )
         self.unflattened_size: tuple[Any, ...] = tuple(unflattened_size)
 
     def construct(self, x: Tensor) -> Tensor:
@@ -427,6 +435,7 @@ class BiDense(Cell):
         weight = initializer(default if weight_init is None else weight_init, shape, dtype)
         self.weight: Parameter = Parameter(weight, name="weight")
         self.bias: Parameter | None = None
+        truth_value(type(self).__name__, "has_bias", has_bias)
         if has_bias:
             bias = initializer(default if bias_init is None else bias_init, (out_channels,), dtype)
             self.bias = Parameter(bias, name="bias")
@@ -446,6 +455,7 @@ class _ChannelDropout(Cell):
 
     def __init__(self, p: float = 0.5) -> None:
         super().__init__()
+        real_number(type(self).__name__, "p", p)
         if not 0 <= p <= 1:
             raise ValueError(f"{type(self).__name__}: p is {p}; expected a probability")
         self.p = p

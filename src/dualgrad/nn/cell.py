@@ -83,6 +83,10 @@ class Cell(State, Flags, Hookable):
         super().__init__(auto_prefix)
         self.training = False
         self.requires_grad = False
+        if not isinstance(flags, Mapping | None):
+            raise TypeError(
+                f"{type(self).__name__}: flags must be a dict of settings by name, got {type(flags).__name__}"
+            )
         self.add_flags(**(flags or {}))
 
     # Calling.

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
 from typing import Any, Self, SupportsIndex, overload
 
+import numpy as np
+
 from dualgrad import ops
 from dualgrad.nn._ensembles import over_samples
 from dualgrad.nn.cell import Cell
@@ -108,7 +110,7 @@ class _Container(Cell):
         TypeError
             If `cells` is not a collection of Cells.
         """
-        if not isinstance(cells, Iterable):
+        if not isinstance(cells, Iterable) or isinstance(cells, np.ndarray):
             raise TypeError(f"{type(self).__name__}: expected Cells or one list of Cells, got {type(cells).__name__}")
         for cell in [self._checked(cell) for cell in cells]:
             self.append(cell)
@@ -302,7 +304,7 @@ class CellDict(Cell):
         name = type(self).__name__
         if isinstance(cells, Mapping | CellDict):
             pairs = list(cells.items())
-        elif isinstance(cells, Iterable) and not isinstance(cells, str | Cell):
+        elif isinstance(cells, Iterable) and not isinstance(cells, str | Cell | np.ndarray):
             pairs = [tuple(pair) if isinstance(pair, tuple | list) else pair for pair in cells]
         else:
             raise TypeError(f"{name}: expected a dict, a CellDict or pairs of key and Cell, got {type(cells).__name__}")

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dualgrad import ops
+from dualgrad._settings import real_number
 from dualgrad.nn.cell import Cell
 from dualgrad.ops._arguments import floating
 from dualgrad.ops.neural._sliding import numbers
@@ -38,6 +39,7 @@ class _Similarity(Cell):
         super().__init__()
         name = type(self).__name__
         for what, value in (("max_val", max_val), ("filter_sigma", filter_sigma)):
+            real_number(name, what, value)
             if not value > 0:
                 raise ValueError(f"{name}: {what} must be positive, got {value}")
         self.max_val = max_val
@@ -147,7 +149,9 @@ class MSSSIM(_Similarity):
         k2: float = 0.03,
     ) -> None:
         super().__init__(max_val, filter_size, filter_sigma, k1, k2)
-        self.power_factors = tuple(power_factors)
+        if not isinstance(power_factors, tuple | list):
+            raise TypeError(f"MSSSIM: power_factors must be a tuple of numbers, got {type(power_factors).__name__}")
+        self.power_factors = tuple([real_number("MSSSIM", "a power factor", k) for k in power_factors])
         if not self.power_factors:
             raise ValueError("MSSSIM: power_factors is empty; expected a number for each scale")
 
@@ -184,6 +188,7 @@ class PSNR(Cell):
 
     def __init__(self, max_val: float = 1.0) -> None:
         super().__init__()
+        real_number("PSNR", "max_val", max_val)
         if not max_val > 0:
             raise ValueError(f"PSNR: max_val must be positive, got {max_val}")
         self.max_val = max_val

@@ -7,6 +7,7 @@ from typing import Any
 
 from dualgrad import dtype as mstype
 from dualgrad import ops
+from dualgrad._settings import real_number
 from dualgrad.common.initializer import Uniform, initializer
 from dualgrad.nn.activations import get_activation
 from dualgrad.nn.basic import ClipByNorm
@@ -15,16 +16,19 @@ from dualgrad.ops._arguments import integer, operand
 from dualgrad.parameter import Parameter
 from dualgrad.tensor import Tensor
 
+from .._settings import whole_number
+
 __all__ = ["Dense", "Dropout", "Embedding", "EmbeddingLookup", "Flatten", "Identity"]
 
 
 def _count(name: str, what: str, number: Any) -> int:
     """Check a number of channels, rows or columns."""
-    if isinstance(number, bool) or not hasattr(number, "__index__"):
-        raise TypeError(f"{name}: {what} must be an int, got {type(number).__name__}")
-    if number.__index__() < 1:
+    if isinstance(number, bool):
+        raise TypeError(f"{name}: {what} must be an int, got bool")
+    found = whole_number(name, what, number, -(1 << 63))
+    if found < 1:
         raise ValueError(f"{name}: {what} must be at least 1, got {number}")
-    return int(number.__index__())
+    return found
 
 
 def _check_input(layer: Dense, x: Any) -> None:
@@ -162,8 +166,11 @@ class Dropout(Cell):
 
     def __init__(self, keep_prob: float = 0.5, p: float | None = None, dtype: Any = mstype.float32) -> None:
         super().__init__()
+        real_number("Dropout", "keep_prob", keep_prob)
         if p is None and not 0 < keep_prob <= 1:
             raise ValueError(f"Dropout: keep_prob is {keep_prob}; expected a probability above 0 and up to 1")
+        if p is not None:
+            real_number("Dropout", "p", p)
         if p is not None and not 0 <= p < 1:
             raise ValueError(f"Dropout: p is {p}; expected a probability below 1")
         self.keep_prob = keep_prob

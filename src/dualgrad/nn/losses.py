@@ -13,6 +13,8 @@ from dualgrad.nn.cell import Cell
 from dualgrad.ops._arguments import together
 from dualgrad.tensor import Tensor
 
+from .._settings import one_of, real_number
+
 __all__ = [
     "CosineEmbeddingLoss",
     "GaussianNLLLoss",
@@ -51,7 +53,7 @@ class LossBase(Cell):
 
     def __init__(self, reduction: str = "mean") -> None:
         super().__init__()
-        if reduction not in ("mean", "sum", "none"):
+        if not one_of(reduction, ("mean", "sum", "none")):
             raise ValueError(f"{type(self).__name__}: reduction must be 'mean', 'sum' or 'none', got {reduction!r}")
         self.reduction = reduction
 
@@ -176,6 +178,7 @@ class SmoothL1Loss(LossBase):
 
     def __init__(self, beta: float = 1.0, reduction: str = "none") -> None:
         super().__init__(reduction)
+        real_number("SmoothL1Loss", "beta", beta)
         if not beta > 0:
             raise ValueError(f"SmoothL1Loss: beta must be positive, got {beta}")
         self.beta = beta
@@ -219,6 +222,7 @@ class HuberLoss(LossBase):
 
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
         super().__init__(reduction)
+        real_number("HuberLoss", "delta", delta)
         if not delta > 0:
             raise ValueError(f"HuberLoss: delta must be positive, got {delta}")
         self.delta = delta
@@ -287,6 +291,7 @@ class GaussianNLLLoss(LossBase):
 
     def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
         super().__init__(reduction)
+        real_number("GaussianNLLLoss", "eps", eps)
         if not eps > 0:
             raise ValueError(f"GaussianNLLLoss: eps must be positive, got {eps}")
         self.full = full
@@ -324,6 +329,7 @@ class CosineEmbeddingLoss(LossBase):
 
     def __init__(self, margin: float = 0.0, reduction: str = "mean") -> None:
         super().__init__(reduction)
+        real_number("CosineEmbeddingLoss", "margin", margin)
         if not -1 <= margin <= 1:
             raise ValueError(f"CosineEmbeddingLoss: margin must be from -1 to 1, got {margin}")
         self.margin = margin

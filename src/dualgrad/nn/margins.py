@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dualgrad import ops
+from dualgrad._settings import real_number, truth_value
 from dualgrad.nn.losses import LossBase
 from dualgrad.ops._arguments import floating, operand, together
 from dualgrad.ops.index._indices import index_tensor
@@ -258,8 +259,9 @@ class PoissonNLLLoss(LossBase):
     def __init__(self, log_input: bool = True, full: bool = False, eps: float = 1e-8, reduction: str = "mean") -> None:
         super().__init__(reduction)
         self.log_input = log_input
-        self.full = full
-        self.eps = eps
+        self.full = truth_value("PoissonNLLLoss", "full", full)
+        self.log_input = truth_value("PoissonNLLLoss", "log_input", self.log_input)
+        self.eps = real_number("PoissonNLLLoss", "eps", eps)
 
     def construct(self, input: Tensor, target: Tensor) -> Tensor:
         x, t = together("PoissonNLLLoss", input, target)
@@ -288,6 +290,7 @@ class DiceLoss(LossBase):
 
     def __init__(self, smooth: float = 1e-5) -> None:
         super().__init__()
+        real_number("DiceLoss", "smooth", smooth)
         if smooth < 0:
             raise ValueError(f"DiceLoss: smooth is {smooth}; expected 0 or more")
         self.smooth = smooth
@@ -321,6 +324,7 @@ class FocalLoss(LossBase):
 
     def __init__(self, weight: Any = None, gamma: float = 2.0, reduction: str = "mean") -> None:
         super().__init__(reduction)
+        real_number("FocalLoss", "gamma", gamma)
         if not 0 <= gamma <= 5:
             raise ValueError(f"FocalLoss: gamma is {gamma}; expected a number from 0 to 5")
         self.weight: Tensor | None = None if weight is None else operand("FocalLoss", weight)

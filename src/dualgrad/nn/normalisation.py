@@ -9,9 +9,12 @@ from dualgrad import dtype as mstype
 from dualgrad import ops
 from dualgrad.common.initializer import initializer
 from dualgrad.nn.cell import Cell
+from dualgrad.ops._arguments import operand
 from dualgrad.ops.neural._sliding import channels_first, numbers
 from dualgrad.parameter import Parameter
 from dualgrad.tensor import Tensor
+
+from .._settings import real_number
 
 __all__ = [
     "LRN", "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "GroupNorm", "InstanceNorm1d", "InstanceNorm2d",
@@ -43,8 +46,9 @@ class _BatchNorm(Cell):
         super().__init__()
         name = type(self).__name__
         self.num_features: int = numbers(name, "num_features", num_features, 1)[0]
-        if not 0 <= momentum <= 1:
+        if not 0 <= real_number(name, "momentum", momentum) <= 1:
             raise ValueError(f"{name}: momentum is {momentum}; expected a number from 0 to 1")
+        real_number(name, "eps", eps)
         if not isinstance(use_batch_statistics, bool | None):
             raise TypeError(f"{name}: use_batch_statistics must be a bool or None")
         channels_first(name, data_format)
@@ -62,6 +66,7 @@ class _BatchNorm(Cell):
         self.beta: Parameter = Parameter(initializer(beta_init, shape, dtype), name="beta", requires_grad=affine)
 
     def construct(self, x: Tensor) -> Tensor:
+        x = operand(type(self).__name__, x)
         if x.ndim not in self.axes:
             expected = " or ".join(map(str, self.axes))
             raise ValueError(f"{type(self).__name__}: the input has shape {x.shape}; expected {expected} axes")
@@ -366,6 +371,7 @@ class _InstanceNorm(Cell):
         super().__init__()
         name = type(self).__name__
         self.num_features: int = numbers(name, "num_features", num_features, 1)[0]
+        real_number(name, "momentum", momentum)
         if not 0 <= momentum <= 1:
             raise ValueError(f"{name}: momentum is {momentum}; expected a number from 0 to 1")
         self.eps = eps
@@ -375,6 +381,7 @@ class _InstanceNorm(Cell):
         self.beta: Parameter = Parameter(initializer(beta_init, shape, dtype), name="beta", requires_grad=affine)
 
     def construct(self, x: Tensor) -> Tensor:
+        x = operand(type(self).__name__, x)
         if x.ndim != self.n + 2 or x.shape[1] != self.num_features:
             raise ValueError(
                 f"{type(self).__name__}: the input has shape {x.shape}; expected (N, {self.num_features}) and {self.n} "

@@ -205,7 +205,7 @@ class Optimizer(Cell, StepParts):
     def _grouped(self, parameters: Any) -> tuple[ParameterTuple, list[Group]]:
         """Read the parameters or groups of them."""
         name = type(self).__name__
-        if isinstance(parameters, (Tensor, str, Mapping, Cell)) or not isinstance(parameters, Iterable):
+        if isinstance(parameters, (Tensor, np.ndarray, str, Mapping, Cell)) or not isinstance(parameters, Iterable):
             advice = "; pass net.trainable_params()" if isinstance(parameters, Cell) else ""
             raise TypeError(
                 f"{name}: parameters must be a list of Parameters or of dicts, got {type(parameters).__name__}{advice}"
@@ -279,7 +279,10 @@ class Optimizer(Cell, StepParts):
         elif not isinstance(rate, (np.ndarray, Iterable)) or isinstance(rate, (str, Mapping)):
             raise TypeError(f"{what} must be a number, a Tensor, a sequence or a callable, got {type(rate).__name__}")
         # Always Float64: the rate is rounded once, to the type of each parameter.
-        values = np.asarray(rate if isinstance(rate, (float, np.ndarray)) else list(rate), np.float64)
+        try:
+            values = np.asarray(rate if isinstance(rate, (float, np.ndarray)) else list(rate), np.float64)
+        except (TypeError, ValueError):
+            raise TypeError(f"{what} must be a number or one row of numbers, got {rate!r:.60}") from None
         if values.ndim > 1 or not values.size:
             raise ValueError(f"{what} must be a number or one row of numbers, got shape {values.shape}")
         if not np.all((values >= 0) & np.isfinite(values)):

@@ -10,6 +10,8 @@ from dualgrad.ops._arguments import integer, operand
 from dualgrad.ops.shape._padding import surrounded
 from dualgrad.tensor import Tensor
 
+from .._settings import one_of
+
 __all__ = [
     "ConstantPad1d", "ConstantPad2d", "ConstantPad3d", "Pad", "ReflectionPad1d", "ReflectionPad2d", "ReflectionPad3d",
     "ReplicationPad1d", "ReplicationPad2d", "ReplicationPad3d", "ZeroPad2d",
@@ -40,7 +42,7 @@ class Pad(Cell):
 
     def __init__(self, paddings: Any, mode: str = "CONSTANT") -> None:
         super().__init__()
-        if mode not in ("CONSTANT", "REFLECT", "SYMMETRIC"):
+        if not one_of(mode, ("CONSTANT", "REFLECT", "SYMMETRIC")):
             raise ValueError(f"Pad: mode is {mode!r}; expected 'CONSTANT', 'REFLECT' or 'SYMMETRIC'")
         self.paddings = paddings
         self.mode = mode

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dualgrad import ops
+from dualgrad._settings import real_number
 from dualgrad.nn.cell import Cell
 from dualgrad.ops.neural._sliding import channels_first, numbers, padding_of
 from dualgrad.tensor import Tensor
@@ -161,6 +162,8 @@ class _AvgPool(_Pool):
         self.count_include_pad = count_include_pad
         self.divisor_override = divisor_override
         name = type(self).__name__
+        if divisor_override is not None:
+            real_number(name, "divisor_override", divisor_override)
         if divisor_override is not None and divisor_override <= 0:
             raise ValueError(f"{name}: divisor_override is {divisor_override}; expected a positive number, or None")
         if self.pad_mode == "SAME" and (ceil_mode or divisor_override):

@@ -12,6 +12,8 @@ from dualgrad.ops.composed import _steps
 from dualgrad.parameter import ParameterTuple
 from dualgrad.tensor import Tensor
 
+from .._settings import real_number
+
 __all__ = ["FTRL", "ProximalAdagrad"]
 
 
@@ -72,7 +74,7 @@ class FTRL(Optimizer):
         super().__init__(learning_rate, params, weight_decay, loss_scale)
         self.moments: ParameterTuple = self._state("moments", init=check_number("FTRL: initial_accum", initial_accum))
         self.linear: ParameterTuple = self._state("linear")
-        if isinstance(lr_power, float) and lr_power > 0:
+        if real_number("FTRL", "lr_power", lr_power) > 0:
             raise ValueError(f"FTRL: lr_power must be at most 0, got {lr_power}")
         self.lr_power: float = -check_number("FTRL: minus lr_power", -lr_power)
         self.l1: float = check_number("FTRL: l1", l1)

@@ -13,6 +13,8 @@ from dualgrad.nn.cell import Cell
 from dualgrad.parameter import Parameter
 from dualgrad.tensor import Tensor
 
+from .._settings import real_number
+
 __all__ = [
     "CELU",
     "ELU",
@@ -206,7 +208,7 @@ class PReLU(Cell):
 
     def __init__(self, channel: int = 1, w: Any = 0.25) -> None:
         super().__init__()
-        first = Tensor([float(slope) for slope in w]) if isinstance(w, list | tuple) else w
+        first = Tensor([float(real_number("PReLU", "w", slope)) for slope in w]) if isinstance(w, list | tuple) else w
         self.w: Parameter = Parameter(initializer(first, channel), name="a")
 
     def construct(self, x: Tensor) -> Tensor:

@@ -19,6 +19,8 @@ from dualgrad.ops.neural._sliding import numbers
 from dualgrad.parameter import Parameter, ParameterTuple
 from dualgrad.tensor import Tensor
 
+from .._settings import one_of
+
 __all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNCell"]
 
 
@@ -63,7 +65,7 @@ _STEPS = {
 
 
 def _nonlinearity(name: str, nonlinearity: Any) -> str:
-    if nonlinearity not in ("tanh", "relu"):
+    if not one_of(nonlinearity, ("tanh", "relu")):
         raise ValueError(f"{name}: nonlinearity is {nonlinearity!r}; expected 'tanh' or 'relu'")
     return nonlinearity
 

@@ -6,6 +6,8 @@ from typing import Any
 
 from dualgrad.nn.cell import Cell
 
+from .._settings import one_of, truth_value
+
 __all__ = ["DistributedGradReducer"]
 
 
@@ -45,8 +47,9 @@ class DistributedGradReducer(Cell):
         group: str = "hccl_world_group",
     ) -> None:
         super().__init__(auto_prefix=False)
-        if degree not in (None, 1):
+        if not one_of(degree, (None, 1)):
             raise ValueError(f"DistributedGradReducer: got degree={degree!r}; there is one process, expected 1")
+        truth_value(type(self).__name__, "mean", mean)
         self.mean: bool = bool(mean)
         self.degree = 1
 

@@ -17,6 +17,8 @@ from dualgrad.ops._arguments import operand
 from dualgrad.ops.neural._sliding import numbers
 from dualgrad.tensor import Tensor
 
+from .._settings import one_of
+
 __all__ = [
     "Transformer", "TransformerDecoder", "TransformerDecoderLayer", "TransformerEncoder",
     "TransformerEncoderLayer",
@@ -63,7 +65,9 @@ class _Layer(Cell):
         for k in range(1, norms + 1):
             setattr(self, f"dropout{k}", Dropout(p=dropout))
         # as ported weights expect, GELU is the exact one here
-        self.activation: GELU | Any = GELU(approximate=False) if activation == "gelu" else get_activation(activation)
+        self.activation: GELU | Any = (
+            GELU(approximate=False) if one_of(activation, ("gelu",)) else get_activation(activation)
+        )
 
     def _attended(self, attention: Cell, dropout: Cell, x: Tensor, memory: Tensor, mask: Any, padding: Any) -> Tensor:
         return dropout(attention(x, memory, memory, padding, False, mask)[0])
@@ -350,6 +354,10 @@ class Transformer(Cell):
     ) -> Tensor:
         src, tgt = operand("Transformer", src), operand("Transformer", tgt)
         axis = 0 if self.batch_first or src.ndim == 2 else 1
+        if src.ndim not in (2, 3) or src.ndim != tgt.ndim:
+            raise ValueError(
+                f"Transformer: src has shape {src.shape} and tgt {tgt.shape}; expected (L, E), or 3 axes with a batch"
+            )
         if src.ndim == 3 and src.shape[axis] != tgt.shape[axis]:
             raise ValueError(f"Transformer: src has shape {src.shape} and tgt {tgt.shape}; expected one batch")
         memory = self.encoder(src, src_mask, src_key_padding_mask)

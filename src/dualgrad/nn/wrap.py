@@ -24,6 +24,11 @@ __all__ = [
 ]
 
 
+def _check_callable(name: str, what: str, value: Any) -> None:
+    if not callable(value):
+        raise TypeError(f"{name}: {what} must be a Cell or a function, got {type(value).__name__}")
+
+
 class WithLossCell(Cell):
     """A network and its loss: ``loss_fn(backbone(data), label)``.
 
@@ -44,6 +49,8 @@ class WithLossCell(Cell):
 
     def __init__(self, backbone: Cell, loss_fn: Any) -> None:
         super().__init__(auto_prefix=False)
+        _check_callable("WithLossCell", "backbone", backbone)
+        _check_callable("WithLossCell", "loss_fn", loss_fn)
         self._backbone = backbone
         self._loss_fn = loss_fn
 
@@ -89,6 +96,7 @@ class ForwardValueAndGrad(Cell):
         sens_param: bool = False,
     ) -> None:
         super().__init__(auto_prefix=False)
+        _check_callable("ForwardValueAndGrad", "network", network)
         self.network = network
         self.weights = weights
         self.get_all = get_all
@@ -180,6 +188,8 @@ class WithEvalCell(Cell):
         super().__init__(auto_prefix=False)
         if not isinstance(add_cast_fp32, bool):
             raise TypeError(f"WithEvalCell: add_cast_fp32 must be a bool, got {type(add_cast_fp32).__name__}")
+        _check_callable("WithEvalCell", "network", network)
+        _check_callable("WithEvalCell", "loss_fn", loss_fn)
         self._network = network
         self._loss_fn = loss_fn
         self.add_cast_fp32 = add_cast_fp32

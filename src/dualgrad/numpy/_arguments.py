@@ -10,11 +10,10 @@ import inspect
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import numpy as np
-
 from .. import ops
 from .._engine.transforms import tensor as _engine
 from .._joined import holds_tensor, joined
+from .._settings import array_of
 from ..tensor import Tensor
 
 __all__ = [
@@ -65,7 +64,7 @@ def beside_tensors(tensors: list[Tensor]) -> Callable[[list[Any] | tuple[Any, ..
     """How lists of numbers become tensors: of the type that Python's numbers have beside these tensors."""
 
     def plain(data: list[Any] | tuple[Any, ...]) -> Tensor:
-        array = np.asarray(data)
+        array = array_of("dualgrad.numpy", "an array", data)
         if not tensors or array.dtype.kind not in "biufc":
             return Tensor(data)
         return _engine.convert(array, _engine.common_type(*tensors, array.dtype.type(0).item()))

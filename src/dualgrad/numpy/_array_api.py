@@ -12,6 +12,7 @@ import numpy as np
 from .. import ops
 from .._device import on_cpu
 from .._engine.transforms import tensor as _engine
+from .._settings import truth_value
 from ..ops._arguments import OP, together
 from ..ops.composed.numbers import nextafter
 from ..ops.index.choice import where
@@ -59,6 +60,7 @@ def _from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> 
     """
     on_cpu("from_dlpack", device)
     if isinstance(x, Tensor):
+        truth_value("from_dlpack", "copy", copy)
         return +x if copy else x
     found = Tensor.from_dlpack(x)
     return Tensor(found.asnumpy()) if copy else found

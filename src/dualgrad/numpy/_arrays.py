@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._device import on_cpu
+from .._settings import one_of, truth_value
 from ..dtype import as_dtype
 from ..ops._arguments import expanded, integer, new_shape, one_axis, operand, to_shape
 from ..ops.index._elements import refuse_complex
@@ -51,7 +52,7 @@ from ..ops.shape.reshaping import (
 )
 from ..tensor import Tensor
 from ._creation import tensor_of
-from ._entries import implements, numbers, renamed
+from ._entries import implements, numbers, renamed, sequence
 from ._in_place import spread_along
 
 for _ours, _names, *_functions in (
@@ -92,32 +93,33 @@ def _cast(name: str, found: Tensor, parts: Any, dtype: Any, casting: str) -> Ten
 
 @implements(np.concatenate)
 def _np_concatenate(arrays: Any, axis: Any = 0, *, dtype: Any = None, casting: str = "same_kind") -> Tensor:
-    parts = [operand("concatenate", x) for x in arrays]
+    parts = [operand("concatenate", x) for x in sequence("np.concatenate", arrays)]
     joined = cat([ravel(x) for x in parts], 0) if axis is None else cat(parts, axis)
     return _cast("np.concatenate", joined, parts, dtype, casting)
 
 
 @implements(np.stack)
 def _np_stack(arrays: Any, axis: int = 0, *, dtype: Any = None, casting: str = "same_kind") -> Tensor:
-    return _cast("np.stack", stack([*arrays], axis), arrays, dtype, casting)
+    return _cast("np.stack", stack(sequence("np.stack", arrays), axis), arrays, dtype, casting)
 
 
 @implements(np.hstack)
 def _np_hstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Tensor:
-    return _cast("np.hstack", hstack([*tup]), tup, dtype, casting)
+    return _cast("np.hstack", hstack(sequence("np.hstack", tup)), tup, dtype, casting)
 
 
 @implements(np.vstack)
 def _np_vstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Tensor:
-    return _cast("np.vstack", vstack([*tup]), tup, dtype, casting)
+    return _cast("np.vstack", vstack(sequence("np.vstack", tup)), tup, dtype, casting)
 
 
 @implements(np.meshgrid)
 def _np_meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[Tensor, ...]:
+    truth_value("meshgrid", "sparse", sparse)
     if not sparse:
         return meshgrid(*xi, indexing=indexing)
     vectors = [ravel(operand("meshgrid", x)) for x in xi]
-    if indexing not in ("xy", "ij"):
+    if not one_of(indexing, ("xy", "ij")):
         raise ValueError(f"np.meshgrid: indexing is {indexing!r}; expected 'xy' or 'ij'")
     places = list(range(len(vectors)))
     if indexing == "xy" and len(vectors) > 1:
@@ -147,8 +149,8 @@ def _to_cut(name: str, ary: Any, axis: Any, sections: Any) -> tuple[Tensor, int,
     if isinstance(sections, tuple | list | range):
         return x, axis, [integer(name, "a place to cut at", cut) for cut in sections]
     count = integer(name, "indices_or_sections", sections)
-    if count < 1:
-        raise ValueError(f"{name}: expected 1 piece or more, got {count}")
+    if not 1 <= count < 1 << 32:
+        raise ValueError(f"{name}: expected 1 piece or more, up to 2**32, got {count}")
     return x, axis, count
 
 
@@ -165,7 +167,7 @@ def _np_array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[T
 
 
 def _c_order(name: str, order: str) -> None:
-    if order not in ("C", "A", "K"):
+    if not one_of(order, ("C", "A", "K")):
         raise TypeError(f"np.{name}: order={order!r} is not supported with Tensors; transpose first")
 
 
@@ -179,7 +181,7 @@ def _np_round(a: Any, decimals: int = 0) -> Tensor:
 
 @implements(np.squeeze)
 def _np_squeeze(a: Any, axis: Any = None) -> Tensor:
-    return +operand("np.squeeze", a) if axis == () else squeeze(a, axis)
+    return +operand("np.squeeze", a) if isinstance(axis, tuple) and not axis else squeeze(a, axis)
 
 
 @implements(np.reshape)
@@ -225,6 +227,7 @@ def _np_atleast_2d(*arys: Any) -> Any:
 
 @implements(np.angle)
 def _np_angle(z: Any, deg: bool = False) -> Tensor:
+    truth_value("angle", "deg", deg)
     return angle(z) * (180.0 / np.pi) if deg else angle(z)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from .. import dtype as _dtype
 from .._engine.transforms import tensor as _engine
+from .._settings import room, truth_value
 from ..ops._arguments import alike, beside, floating, integer, to_shape
 from ..ops.composed.counting import bincount
 from ..ops.index.choice import where
@@ -27,6 +28,11 @@ from ._creation import tensor_of
 from ._entries import implements, numbers
 
 __all__: list[str] = []
+
+
+def _is_row(x: Any) -> bool:
+    """Whether an object is a list, or an array with axes."""
+    return isinstance(x, tuple | list) or (isinstance(x, np.ndarray | Tensor) and x.ndim > 0)
 
 
 def _edges(name: str, x: Tensor, bins: Any, between: Any, weights: Any = None) -> Tensor:
@@ -46,6 +52,9 @@ def _edges(name: str, x: Tensor, bins: Any, between: Any, weights: Any = None) -
     count = integer(name, "bins", bins)
     if count < 1:
         raise ValueError(f"{name}: {count} bins; expected 1 or more")
+    room(name, (count + 1,))
+    if between is not None and (not _is_row(between) or len(between) != 2):
+        raise ValueError(f"{name}: range is {between!r:.60}; expected a pair (lowest, highest)")
     low, high = (amin(x), amax(x)) if between is None and x.size else (0.0, 1.0) if between is None else between
     low, high, _ = alike([*[floating(name, beside(name, end, x)) for end in (low, high)], x])
     same = stop_gradient(low == high)
@@ -87,6 +96,7 @@ def _np_histogram(
     x = ravel(floating("np.histogram", tensor_of(a)))
     edges = _edges("np.histogram", x, bins, range, weights)
     found = _counted("np.histogram", _bin_of(x, edges), edges.size - 1, weights)
+    truth_value("histogram", "density", density)
     if density:
         found = found / diff(edges) / _sum(found)
     return found, edges
@@ -100,6 +110,10 @@ def _np_histogramdd(
         columns = [ravel(floating("np.histogramdd", tensor_of(x))) for x in sample]
     else:
         points = floating("np.histogramdd", sample)
+        if points.ndim not in (1, 2):
+            raise ValueError(
+                f"np.histogramdd: a sample of shape {points.shape}; expected (N, D), or a list of D vectors"
+            )
         points = to_shape(points, (points.size, 1)) if points.ndim == 1 else points
         columns = [points[:, k] for k in np.arange(points.shape[1]).tolist()]
     return _grid("np.histogramdd", columns, bins, range, density, weights)
@@ -110,6 +124,8 @@ def _grid(
 ) -> tuple[Tensor, list[Tensor]]:
     dims = len(columns)
     each = [bins] * dims if np.ndim(bins) == 0 else list(bins)
+    if between is not None and not _is_row(between):
+        raise TypeError(f"{name}: range must have a pair (lowest, highest) for each axis, got {type(between).__name__}")
     ends = [None] * dims if between is None else list(between)
     if len(each) != dims or len(ends) != dims:
         raise ValueError(f"{name}: {len(each)} bins and {len(ends)} ranges for {dims} axes")
@@ -124,6 +140,7 @@ def _grid(
     total = math.prod(shape)
     counts = to_shape(_counted(name, where(outside, total, place), total, weights), shape)
     counts = counts if weights is not None else counts.astype(_dtype.float64)
+    truth_value(name, "density", density)
     if density:
         whole = _sum(counts)
         for k, e in enumerate(edges):
@@ -157,5 +174,6 @@ def _np_digitize(x: Any, bins: Any, right: bool = False) -> Tensor:
     if not ((steps >= 0).all() or (steps <= 0).all()):
         raise ValueError("np.digitize: the bins neither ascend nor descend")
     if (steps >= 0).all():
+        truth_value("digitize", "right", right)
         return searchsorted(edges, x, right=not right)
     return edges.size - searchsorted(edges[::-1], x, right=bool(right))

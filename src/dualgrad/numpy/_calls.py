@@ -72,12 +72,19 @@ def call_function(
     return arrays_of(function, args, kwargs, handler(*bound.args, **bound.kwargs))
 
 
+UFUNC_ERROR = np._core._exceptions.UFuncTypeError if hasattr(np, "_core") else ()
+
+
 def _of_numbers(name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call NumPy's own function; what fails inside it failed because of the arguments."""
     try:
         return function(*numbers(args), **numbers(kwargs))
     except np.exceptions.AxisError as error:
         raise np.exceptions.AxisError(f"{name}: {error}") from None
-    except (AttributeError, LookupError) as error:
+    except (AttributeError, LookupError, OverflowError, SystemError, TypeError, ValueError) as error:
+        if type(error).__module__ != "builtins" and not isinstance(error, UFUNC_ERROR):
+            raise  # of dualgrad, or of a function that the user gave
+        if isinstance(error, OverflowError | ValueError):
+            raise ValueError(f"{name}: {error}") from error
         given = ", ".join([type(x).__name__ for x in (*args, *kwargs.values())])
         raise TypeError(f"{name}: does not take ({given}): {error}") from error

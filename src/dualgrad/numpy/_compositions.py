@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._engine.transforms import tensor as _engine
+from .._settings import one_of, truth_value
 from ..dtype import float64
 from ..ops._arguments import floating, one_axis, operand, several_axes, to_shape, together
 from ..ops.index.choice import where
@@ -24,7 +25,7 @@ from ..ops.shape.creation import ones_like
 from ..ops.shape.reshaping import broadcast_to, cat, diag, expand_dims, moveaxis, narrow, ravel
 from ..tensor import Tensor
 from ._creation import tensor_of
-from ._entries import FUNCTIONS, implements
+from ._entries import FUNCTIONS, implements, sequence
 
 __all__: list[str] = []
 
@@ -49,7 +50,7 @@ def _np_size(a: Any, axis: int | None = None) -> int:
 
 
 def _tensors(arrays: Any) -> list[Tensor]:
-    return [tensor_of(x) for x in arrays]
+    return [tensor_of(x) for x in sequence("np.column_stack, np.dstack", arrays)]
 
 
 # ---------------------------------------------------------------------------------------- joining and cutting
@@ -129,6 +130,7 @@ def _np_average(
     a = floating("average", a)
     if weights is None:
         found = mean(a, axis, keepdims)
+        truth_value("average", "returned", returned)
         return (found, ones_like(found) * (a.size / max(found.size, 1))) if returned else found
     weights = tensor_of(weights)
     if weights.shape != a.shape:
@@ -159,6 +161,7 @@ def _np_cov(
     dtype: Any = None,
 ) -> Tensor:
     x = cat([observations("np.cov", variables, rowvar) for variables in ((m,) if y is None else (m, y))], 0)
+    truth_value("cov", "bias", bias)
     found = covariance("np.cov", x, (0 if bias else 1) if ddof is None else ddof, fweights, aweights)
     return found if dtype is None else found.astype(dtype)
 
@@ -187,7 +190,7 @@ def _np_gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -
     axes = tuple(range(f.ndim)) if axis is None else several_axes("gradient", axis, f.shape)
     if len(varargs) not in (0, 1, len(axes)):
         raise TypeError(f"np.gradient: got {len(varargs)} spacings for {len(axes)} axes; expected 1 or {len(axes)}")
-    if edge_order not in (1, 2):
+    if not one_of(edge_order, (1, 2)):
         raise ValueError(f"np.gradient: edge_order is {edge_order}; expected 1 or 2")
     spacings = varargs * len(axes) if len(varargs) == 1 else varargs or (1.0,) * len(axes)
     found = [_slope(f, spacing, k, edge_order) for spacing, k in zip(spacings, axes, strict=True)]
@@ -308,9 +311,10 @@ def _same(x: Tensor, y: Tensor, equal_nan: bool) -> Tensor:
 def _np_isin(
     element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, kind: str | None = None
 ) -> Tensor:
-    if kind not in (None, "sort", "table"):
+    if not one_of(kind, (None, "sort", "table")):
         raise ValueError(f"np.isin: kind is {kind!r}; expected None, 'sort' or 'table', which give the same result")
     found = _any(expand_dims(tensor_of(element), -1) == ravel(tensor_of(test_elements)), -1)
+    truth_value("isin", "invert", invert)
     return logical_not(found) if invert else found
 
 

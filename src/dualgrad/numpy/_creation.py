@@ -16,6 +16,7 @@ from .. import dtype as _dtype
 from .._device import on_cpu
 from .._dtypes import default_complex, default_float
 from .._engine.transforms import tensor as _engine
+from .._settings import number_or_tensor, one_of, room, truth_value, whole_number
 from ..dtype import as_dtype
 from ..ops._arguments import ALL_AXES, IS_FLOAT, integer, new_shape, operand, to_shape
 from ..ops.index._elements import refuse_complex
@@ -30,7 +31,7 @@ _MOST_AXES = len(ALL_AXES) - 1
 
 
 def _c_order(name: str, order: str) -> None:
-    if order not in ("C", "K", "A"):
+    if not one_of(order, ("C", "K", "A")):
         raise TypeError(f"np.{name}: order={order!r} is not supported with Tensors, whose rows lie one after another")
 
 
@@ -77,6 +78,7 @@ def _np_asarray(a: Any, dtype: Any = None, order: str = "K", *, device: Any = No
     x = tensor_of(a, dtype)
     if copy is False and x is not a:
         raise ValueError("np.asarray: copy=False, but a tensor of these data is a copy of them; leave copy out")
+    truth_value("asarray", "copy", copy)
     return +x if copy and x is a else x
 
 
@@ -129,6 +131,7 @@ def _np_eye(
 ) -> Tensor:
     _c_order("eye", order)
     on_cpu("eye", device)
+    k = integer("eye", "k", k)
     if k == 0:
         return eye(N, M, dtype)
     rows, columns = new_shape("eye", (N, N if M is None else M))
@@ -165,7 +168,10 @@ def _np_linspace(
 ) -> Any:
     on_cpu("linspace", device)
     start, stop = (operand("linspace", end) if isinstance(end, np.ndarray) else end for end in (start, stop))
-    pieces = num - 1 if endpoint else num
+    start, stop = number_or_tensor("linspace", "start", start), number_or_tensor("linspace", "stop", stop)
+    num = whole_number("linspace", "num", num)
+    room("linspace", (num,))
+    pieces = num - 1 if truth_value("linspace", "endpoint", endpoint) else num
     step = (stop - start) / pieces if pieces > 0 else math.nan
     if not any(np.ndim(end) for end in (start, stop)):
         # the last one of `num` is one step before the end if that is left out
@@ -177,6 +183,7 @@ def _np_linspace(
         share = _engine.convert(weights, typenum if typenum in IS_FLOAT else default_float().num)
         found = moveaxis(start * (1 - share) + stop * share, 0, axis)
         found = found if dtype is None else found.astype(dtype)
+    truth_value("linspace", "retstep", retstep)
     return (found, step) if retstep else found
 
 
@@ -193,5 +200,5 @@ def _np_logspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0
 ) -> Tensor:
     exponents = _np_linspace(start, stop, num, endpoint, axis=axis)
-    found = base**exponents
+    found = number_or_tensor("logspace", "base", base) ** exponents
     return found if dtype is None else found.astype(dtype)

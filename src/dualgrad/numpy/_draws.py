@@ -8,6 +8,8 @@ from dualgrad import dtype as mstype
 from dualgrad import ops
 from dualgrad.tensor import Tensor
 
+from .._settings import real_number
+
 __all__ = ["randint"]
 
 
@@ -41,6 +43,7 @@ def randint(minval: int, maxval: int | None = None, shape: Any = None, dtype: An
     [3 3] [0]
     """
     low, high = (0, minval) if maxval is None else (minval, maxval)
+    low, high = real_number("randint", "minval", low), real_number("randint", "maxval", high)
     if not low < high:
         raise ValueError(f"randint: there is no number from {low} below {high}; expected a limit above the lowest one")
     return ops.randint(low, high, (1,) if shape is None else shape, dtype=dtype)

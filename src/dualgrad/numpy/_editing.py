@@ -53,6 +53,8 @@ def _np_insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Tens
     try:
         order = np.insert(np.arange(n), places, np.arange(n, n + count))
         new = expanded(new, np.broadcast_shapes(new.shape, shape))
+    except TypeError as error:
+        raise TypeError(f"np.insert: obj must be integers or a slice, got {type(obj).__name__}: {error}") from None
     except (IndexError, ValueError) as error:
         raise type(error)(f"np.insert: {error}; for a tensor of shape {x.shape}, axis {axis}") from None
     return take(cat([x, new], axis), order, axis)
@@ -183,6 +185,8 @@ def _as_complex(x: Tensor) -> Tensor:
 def _np_lexsort(keys: Any, axis: int = -1) -> Tensor:
     try:
         return Tensor(np.lexsort(numbers(keys), axis))
+    except (TypeError, OverflowError) as error:
+        raise TypeError(f"np.lexsort: {error}; got {type(keys).__name__} and axis {axis!r:.40}") from None
     except np.exceptions.AxisError as error:
         raise ValueError(f"np.lexsort: {error}, which each key is") from None
 
@@ -195,8 +199,12 @@ def _np_choose(a: Any, choices: Any, mode: str = "raise") -> Tensor:
     index = tensor_of(a)
     if not index.dtype.is_int:
         raise TypeError(f"np.choose: the places are of type {index.dtype}; expected integers")
+    if not isinstance(choices, list | tuple | np.ndarray | Tensor) or not len(choices):
+        raise TypeError(f"np.choose: choices must be a list of one array or more, got {choices!r:.60}")
     options = list(choices) if isinstance(choices, list | tuple) else [choices[k] for k in range(len(choices))]
     n = len(options)
+    if not isinstance(mode, str):
+        raise TypeError(f"np.choose: mode must be 'raise', 'wrap' or 'clip', got {type(mode).__name__}")
     if mode == "wrap":
         index = index % n
     elif mode == "clip":
@@ -223,6 +231,10 @@ def _np_piecewise(x: Any, condlist: Any, funclist: Any, *rest: Any, **settings: 
     """Functions are applied to all elements, so they have to work element by element."""
     x = tensor_of(x)
     single = isinstance(condlist, bool | np.bool_)
+    if not single and (not isinstance(condlist, list | tuple | np.ndarray | Tensor) or not len(condlist)):
+        raise TypeError(f"np.piecewise: condlist must be a list of one condition or more, got {condlist!r:.60}")
+    if not isinstance(funclist, list | tuple):
+        raise TypeError(f"np.piecewise: funclist must be a list of functions or numbers, got {type(funclist).__name__}")
     if not single and x.ndim:
         single = isinstance(condlist[0], bool) or getattr(condlist[0], "ndim", 1) == 0
     condlist = [condlist] if single else condlist
@@ -288,6 +300,8 @@ def _np_isreal(x: Any) -> Tensor:
 def _np_apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *rest: Any, **settings: Any) -> Tensor:
     x = tensor_of(arr)
     axis = one_axis("np.apply_along_axis", axis, x.shape)
+    if not callable(func1d):
+        raise TypeError(f"np.apply_along_axis: func1d must be a function, got {type(func1d).__name__}")
     outer = tuple([n for k, n in enumerate(x.shape) if k != axis])
     rows = to_shape(moveaxis(x, axis, -1), (math.prod(outer), x.shape[axis]))
     if not rows.shape[0]:
@@ -302,6 +316,8 @@ def _np_apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *rest:
 @implements(np.apply_over_axes)
 def _np_apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Tensor:
     x = tensor_of(a)
+    if not callable(func):
+        raise TypeError(f"np.apply_over_axes: func must be a function, got {type(func).__name__}")
     for axis in [axes] if np.ndim(axes) == 0 else list(axes):
         axis = one_axis("np.apply_over_axes", axis, x.shape)
         found = func(x, axis)

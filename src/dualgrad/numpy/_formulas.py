@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._settings import real_number, room, whole_number
 from ..ops._arguments import floating, integer, one_axis, together
 from ..ops.index.choice import where
 from ..ops.math.elementwise import bessel_i0, sinc
@@ -34,6 +35,7 @@ def _np_i0(x: Any) -> Tensor:
 @implements(np.kaiser)
 def _np_kaiser(M: int, beta: Any) -> Tensor:
     beta, n = floating("np.kaiser", tensor_of(beta)), integer("np.kaiser", "M", M)
+    room("np.kaiser", (max(n, 0),))
     if n < 2:
         return beta * 0 + np.ones(max(n, 0), beta.dtype.numpy)
     half = (n - 1) / 2
@@ -46,6 +48,8 @@ def _np_unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 *
     """What is added is a multiple of the period, which has no slope."""
     x = floating("np.unwrap", tensor_of(p)) if not isinstance(period, int) else tensor_of(p)
     axis = one_axis("np.unwrap", axis, x.shape)
+    period = real_number("np.unwrap", "period", period)
+    discont = None if discont is None else real_number("np.unwrap", "discont", discont)
     held = stop_gradient(x)
     steps = diff(held, 1, axis)
     low = -(period // 2) if x.dtype.is_int else -period / 2
@@ -65,7 +69,8 @@ def _np_geomspace(
 ) -> Tensor:
     """Start (stop / start)^share; the last one is the stop itself."""
     start, stop = [floating("np.geomspace", x) for x in together("np.geomspace", start, stop)]
-    count = integer("np.geomspace", "num", num)
+    count = whole_number("np.geomspace", "num", num)
+    room("np.geomspace", (count,))
     shape = np.broadcast_shapes(start.shape, stop.shape)
     share = (np.arange(count) / max(count - 1 if endpoint else count, 1)).reshape(count, *[1] * len(shape))
     share = share.astype(start.dtype.numpy if not start.dtype.is_complex else start.dtype.numpy.type(0).real.dtype)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .._settings import one_of
 from ..ops._arguments import expanded, one_axis, to_shape
 from ..ops.index._scatter import scatter
 from ..ops.index.choice import where as _where
@@ -41,6 +42,8 @@ def _write(name: str, x: Tensor, values: Any, put: Callable[[np.ndarray, np.ndar
     source = np.full(x.shape, -1)
     try:
         put(source, np.arange(new.size).reshape(new.shape))
+    except (OverflowError, TypeError) as error:
+        raise TypeError(f"{name}: the places must be integers: {error}") from None
     except (IndexError, ValueError) as error:
         raise type(error)(f"{name}: {error}; for a tensor of shape {x.shape} and values of shape {new.shape}") from None
     picked = take(ravel(new), np.maximum(source, 0), 0)
@@ -50,6 +53,8 @@ def _write(name: str, x: Tensor, values: Any, put: Callable[[np.ndarray, np.ndar
 @implements(np.put)
 def _np_put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> None:
     places = numbers(ind)
+    if not one_of(mode, ("raise", "wrap", "clip")):
+        raise ValueError(f"np.put: mode is {mode!r:.40}; expected 'raise', 'wrap' or 'clip'")
     _write("np.put", _target("np.put", a), v, lambda source, order: np.put(source, places, order, mode))
 
 
@@ -79,6 +84,10 @@ def _np_putmask(a: Any, mask: Any, values: Any) -> None:
 @implements(np.copyto)
 def _np_copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
     x, new = _target("np.copyto", dst), tensor_of(src)
+    if not one_of(casting, ("no", "equiv", "safe", "same_kind", "unsafe")):
+        raise ValueError(
+            f"np.copyto: casting is {casting!r:.40}; expected 'no', 'equiv', 'safe', 'same_kind' or 'unsafe'"
+        )
     if not np.can_cast(new.dtype.numpy, x.dtype.numpy, casting):
         raise TypeError(f"np.copyto: {new.dtype} cannot become {x.dtype} by the rule {casting!r}")
     new = expanded(new.astype(x.dtype), x.shape)

@@ -70,7 +70,9 @@ def _np_tensorinv(a: Any, ind: int = 2) -> Tensor:
 def _np_tensorsolve(a: Any, b: Any, axes: Any = None) -> Tensor:
     a, b = tensor_of(a), tensor_of(b)
     if axes is not None:
-        moved = several_axes("np.linalg.tensorsolve", tuple(axes), a.shape)
+        moved = several_axes(
+            "np.linalg.tensorsolve", list(axes) if isinstance(axes, tuple | list | np.ndarray) else axes, a.shape
+        )
         a = moveaxis(a, moved, tuple(range(a.ndim - len(moved), a.ndim)))
     unknowns = a.shape[b.ndim :]
     if a.shape[: b.ndim] != b.shape or math.prod(unknowns) != b.size:

@@ -9,6 +9,7 @@ import numpy as np
 from .. import dtype as _dtype
 from .. import ops
 from .._engine.transforms import tensor as _engine
+from .._settings import number_or_tensor, real_number
 from ..ops._arguments import floating, one_axis, reduced_axes
 from ..ops.linalg import eig, eigvals, svd
 from ..ops.linalg.norms import norm, vector_norm
@@ -214,6 +215,7 @@ def _matrix_rank(x: Any, /, tol: Any = None, hermitian: bool = False, *, rtol: A
         return ops.any(x != 0).astype(_dtype.int64)
     s = ops.stop_gradient(svd(x, compute_uv=False))
     if tol is not None:
+        tol = number_or_tensor("matrix_rank", "tol", tol)
         limit = tol[..., None] if isinstance(tol, Tensor | np.ndarray) and tol.ndim else tol
         return ops.sum((s > limit).astype(_dtype.int64), -1)
     part = _part("matrix_rank", x, rtol)
@@ -225,6 +227,7 @@ def _part(name: str, x: Tensor, rtol: Any) -> Any:
     """The part of the largest singular value that counts as nothing, as a column beside the singular values."""
     if rtol is None:
         return max(x.shape[-2:]) * float(np.finfo(x.dtype.numpy if not x.dtype.is_int else np.float32).eps)
+    rtol = number_or_tensor(name, "rtol", rtol)
     return rtol[..., None] if isinstance(rtol, Tensor | np.ndarray) and rtol.ndim else rtol
 
 
@@ -367,4 +370,9 @@ def _vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: An
     [ 5. 10.]
     """
     x = floating("vector_norm", settled("vector_norm", x))
-    return vector_norm(x, float(ord), () if axis == () else reduced_axes("vector_norm", axis, x), keepdims)
+    return vector_norm(
+        x,
+        float(real_number("vector_norm", "ord", ord)),
+        () if isinstance(axis, tuple) and not axis else reduced_axes("vector_norm", axis, x),
+        keepdims,
+    )

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._settings import one_of, truth_value
 from ..ops._arguments import one_axis, operand, operands
 from ..ops.linalg import (
     cholesky,
@@ -86,11 +87,12 @@ def _eigvalsh(a: Any, UPLO: str = "L") -> Tensor:
 
 
 def _qr(a: Any, mode: str = "reduced") -> Any:
-    return qr(a)[1] if mode == "r" else QRResult(*qr(a, mode))
+    return qr(a)[1] if one_of(mode, ("r",)) else QRResult(*qr(a, mode))
 
 
 def _svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
     """NumPy's order: u, s, v transposed and conjugated."""
+    truth_value("svd", "compute_uv", compute_uv)
     if not compute_uv:
         return svd(a, compute_uv=False)
     s, u, v = svd(a, full_matrices)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..extend import elementwise
-from ..ops._arguments import alike, floating, one_axis, operand, to_shape, together
+from ..ops._arguments import alike, floating, integer, one_axis, operand, to_shape, together
 from ..ops.composed.comparisons import signbit
 from ..ops.composed.numbers import bitwise_left_shift, bitwise_right_shift, nextafter
 from ..ops.index.choice import where
@@ -61,6 +61,8 @@ def _of_integers(ufunc: np.ufunc) -> Callable[..., Tensor]:
 
     def function(*operands: Any) -> Tensor:
         name = f"np.{ufunc.__name__}"
+        if len(operands) != ufunc.nin:
+            raise TypeError(f"{name}: expected {ufunc.nin} operands, got {len(operands)}")
         for x in operands:
             if operand(name, x).dtype.is_float or operand(name, x).dtype.is_complex:
                 raise TypeError(f"{name}: expected integers, got {operand(name, x).dtype}")
@@ -75,6 +77,7 @@ def _of_integers(ufunc: np.ufunc) -> Callable[..., Tensor]:
 def vecdot(x1: Any, x2: Any, axis: int = -1) -> Tensor:
     """Scalar products along an axis, the first vector conjugated."""
     x1, x2 = alike(together("vecdot", x1, x2))
+    axis = integer("vecdot", "axis", axis)
     place = axis - max(x1.ndim, x2.ndim) if axis >= 0 else axis
     lengths = [x.shape[one_axis("vecdot", place, x.shape)] for x in (x1, x2)]
     if lengths[0] != lengths[1]:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..dtype import as_dtype
-from ..ops._arguments import alike, to_shape, together
+from ..ops._arguments import alike, new_shape, to_shape, together
 from ..ops.shape.reshaping import cat
 from ..tensor import Tensor
 from ._arguments import array_like, beside_tensors, tensors_among
@@ -101,7 +101,7 @@ class ndarray(metaclass=_Arrays):
     """
 
     def __new__(cls, shape: Any, dtype: Any = float) -> Any:
-        return tensor_of(np.zeros(shape, as_dtype(dtype).numpy), dtype)
+        return tensor_of(np.zeros(new_shape("np.ndarray", shape), as_dtype(dtype).numpy), dtype)
 
     def __class_getitem__(cls, _: Any) -> Any:
         return cls

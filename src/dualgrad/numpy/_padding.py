@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .._settings import one_of
 from ..ops._arguments import expanded, lengths, operand
 from ..ops.axes._prefixes import every
 from ..ops.composed._order_statistics import quantiles
@@ -47,6 +48,8 @@ def _np_pad(
 ) -> Tensor:
     x = operand("np.pad", array)
     widths = _widths(x, pad_width)
+    if not isinstance(mode, str):
+        raise TypeError(f"np.pad: mode must be one of {', '.join(_MODES)}, got {type(mode).__name__}")
     if mode == "constant":
         if np.ndim(constant_values) == 0:
             return surrounded("np.pad", x, widths, constant_values)
@@ -60,7 +63,7 @@ def _np_pad(
         return _padded(x, widths, lambda x, axis, width, last: _statistic(mode, x, axis, counts[axis][last], last))
     if mode in ("reflect", "symmetric") and reflect_type == "odd":
         return _mirrored(x, widths, mode)
-    if mode not in _MODES:
+    if not one_of(mode, _MODES):
         raise TypeError(f"np.pad: mode={mode!r} is not supported with Tensors; expected one of {', '.join(_MODES)}")
     return extended("np.pad", x, widths, mode)
 

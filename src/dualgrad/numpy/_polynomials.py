@@ -12,6 +12,7 @@ import numpy as np
 
 from .. import dtype as _dtype
 from .. import extend
+from .._settings import number_or_tensor
 from ..ops._arguments import alike, beside, floating, integer, operand, to_shape
 from ..ops.linalg import inverse, vander
 from ..ops.linalg._matrices import identity
@@ -50,7 +51,7 @@ def _ahead(p: Tensor, count: int) -> Tensor:
 
 @implements(np.polyval)
 def _np_polyval(p: Any, x: Any) -> Tensor:
-    p = p if isinstance(p, list | tuple) else tensor_of(p)
+    p = [number_or_tensor("np.polyval", "a coefficient", c) for c in p] if isinstance(p, list | tuple) else tensor_of(p)
     # a number takes its type from the tensor beside it
     x = beside("polyval", x, p) if isinstance(p, Tensor) and not isinstance(x, list | tuple) else tensor_of(x)
     found = zeros_like(x)
@@ -109,8 +110,8 @@ def _np_polyder(p: Any, m: int = 1) -> Tensor:
 @implements(np.polyint)
 def _np_polyint(p: Any, m: int = 1, k: Any = None) -> Tensor:
     p, times = floating("np.polyint", _coefficients("np.polyint", p)), integer("np.polyint", "m", m)
-    if times < 0:
-        raise ValueError(f"np.polyint: m is {times}; expected 0 or more")
+    if not 0 <= times <= 10_000:
+        raise ValueError(f"np.polyint: m is {times}; expected 0 or more, at most 10000")
     constants = zeros((1,), p.dtype) if k is None else to_shape(tensor_of(k), (np.size(k),))
     if constants.size == 1 and times > 1:
         constants = cat([constants] * times, 0)

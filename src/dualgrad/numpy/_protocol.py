@@ -70,7 +70,7 @@ UFUNCS: dict[Any, Callable[..., Any]] = {
     np.rad2deg: _degrees,
     np.radians: _radians,
     np.deg2rad: _radians,
-    np.divmod: lambda x, y: (x // y, x % y),
+    np.divmod: lambda x, y: (operand("np.divmod", x) // operand("np.divmod", y), x % y),
 }
 """Every ufunc that takes tensors."""
 

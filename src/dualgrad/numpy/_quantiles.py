@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import dtype as _dtype
 from .._joined import holds_tensor
+from .._settings import array_of
 from ..ops._arguments import floating
 from ..ops.composed._order_statistics import quantiles
 from ..tensor import Tensor
@@ -33,6 +34,9 @@ def _enter(function: Any, leave_out: bool, hundreds: bool) -> None:
     ) -> Tensor:
         if isinstance(q, list | tuple) and holds_tensor(q):
             q = tensor_of(q)
+        q = q if isinstance(q, Tensor) else array_of(name, "q", q)
+        if isinstance(q, np.ndarray) and q.dtype.kind not in "biuf":
+            raise TypeError(f"{name}: q must be numbers, got {q!r:.60}")
         if hundreds:
             q = q.astype(_dtype.float64) / 100.0 if isinstance(q, Tensor) else np.true_divide(q, 100)
         return quantiles(name, a, q, axis, keepdims, method, weights, leave_out)

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from .._settings import number_or_tensor
 from ..dtype import uint64, uint_type
-from ..ops._arguments import beside, expanded, floating, operand, to_shape
+from ..ops._arguments import beside, expanded, floating, one_axis, operand, to_shape
 from ..ops.index.choice import where as _where
 from ..ops.math import elementwise as _rows
 from ..ops.math.complex import conj, real
@@ -31,7 +32,7 @@ Reduction = Callable[..., Tensor]
 
 def _over(reduce: Reduction, x: Tensor, axis: Any, keepdims: bool, **more: Any) -> Tensor:
     """A reduction of ours; an empty tuple of axes reduces nothing in NumPy."""
-    if axis == ():
+    if isinstance(axis, tuple) and not axis:
         return reduce(to_shape(x, (*x.shape, 1)), -1, **more)
     return reduce(x, axis, keepdims=keepdims, **more)
 
@@ -62,7 +63,7 @@ def _adding(name: str, reduce: Reduction, neutral: int, join: Callable[[Any, Any
         a = a if dtype is None else a.astype(dtype)
         a = a if mask is None else _where(mask, a, neutral)
         found = _over(reduce, a, axis, keepdims, dtype=dtype)
-        return found if initial is None else join(found, initial)
+        return found if initial is None else join(found, number_or_tensor(name, "initial", initial))
 
     return reduction
 
@@ -156,7 +157,7 @@ def _variance_of(
     """Mean squared distance from the mean, or from `around`; `nothing` stands for no degrees of freedom."""
     middle = _mean_of(a, mask, axis, True) if around is None else tensor_of(around)
     residual = _where(mask, a - middle, 0)
-    free = _numerous(mask, a, axis, keepdims) - ddof
+    free = _numerous(mask, a, axis, keepdims) - number_or_tensor("nanvar", "ddof", ddof)
     return _over(_sum, real(residual * conj(residual)), axis, keepdims) / _where(free > 0, free, nothing)
 
 
@@ -301,7 +302,10 @@ _nan_extreme(np.nanmin, smallest, np.inf)
 def _nan_place(function: Any) -> None:
     @implements(function)
     def handler(a: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
-        return Tensor(np.asarray(function(numbers(tensor_of(a)), axis, keepdims=keepdims)))
+        a = tensor_of(a)
+        if axis is not None:
+            axis = one_axis(f"np.{function.__name__}", axis, a.shape)
+        return Tensor(np.asarray(function(numbers(a), axis, keepdims=keepdims)))
 
 
 _nan_place(np.nanargmax)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .._settings import truth_value
 from ..ops._arguments import one_axis
 from ..ops.math.reductions import cumprod, cumsum
 from ..ops.shape.reshaping import cat
@@ -18,6 +19,7 @@ __all__: list[str] = []
 
 def _initial(x: Tensor, scanned: Tensor, axis: int, number: int, include: bool) -> Tensor:
     """What is scanned, with the number that it starts from in front."""
+    truth_value("cumulative_sum", "include", include)
     if not include:
         return scanned
     shape = tuple([1 if k == axis else n for k, n in enumerate(scanned.shape)])

@@ -21,6 +21,8 @@ renamed(interp, "x xp fp left right period", np.interp)
 
 @implements(np.rot90)
 def _np_rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Tensor:
+    if not isinstance(axes, tuple | list | np.ndarray) or np.shape(axes) != (2,):
+        raise ValueError(f"np.rot90: axes is {axes!r:.60}; expected a pair of axes")
     return rot90(m, k, tuple(axes))
 
 

@@ -10,6 +10,7 @@ from .. import dtype as _dtype
 from .._device import CPU, Device, on_cpu
 from .._dtypes import default_complex, default_float
 from .._engine.transforms import tensor as _engine
+from .._settings import one_of
 from ..dtype import DType, as_dtype, from_num, promote, scalar_result
 from ..ops._arguments import ALL_AXES, operand
 from ..tensor import Tensor
@@ -37,7 +38,7 @@ def _of_kinds(name: str, kind: Any) -> tuple[DType, ...]:
     if isinstance(kind, tuple):
         return tuple([t for one in kind for t in _of_kinds(name, one)])
     if isinstance(kind, str):
-        if kind not in _KINDS:
+        if not one_of(kind, _KINDS):
             raise ValueError(f"{name}: kind is {kind!r}; expected one of {', '.join(map(repr, _KINDS))}, or a type")
         return _KINDS[kind]
     return (as_dtype(kind, where=name),)

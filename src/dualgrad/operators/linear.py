@@ -11,6 +11,7 @@ import numpy as np
 from .. import ops
 from .._engine.transforms.forward import run_forward
 from .._engine.values.algebra import jets
+from .._settings import one_of, truth_value
 from ..tensor import Tensor
 from ..transforms.gradient import grad, jvp
 from ..transforms.transformed import transformation
@@ -438,7 +439,8 @@ def _operator(
 ) -> Function:
     """The function of x that applies an operator in the way that is given or planned."""
     _check_function(name, f)
-    if (estimate is not None and (lower or way)) or (lower and way not in (None, "algebra")):
+    lower = truth_value(name, "lower", lower)
+    if (estimate is not None and (lower or way)) or (lower and not one_of(way, (None, "algebra"))):
         raise ValueError(
             f"{name}: lower derivatives come with the way 'algebra' only, and neither lower nor way with samples"
         )

@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 from .._engine.values.levels import Algebra
+from .._settings import one_of
 from .algebras import Scheme, apolar_scheme, quadratic_scheme
 from .symbols import Index, Symbol, order_of, power_of_laplacian
 
@@ -194,6 +195,6 @@ def way_named(plan: Plan, way: Any) -> Way:
     if way is None:
         return plan.chosen
     by_name: Mapping[str, Way] = {w.name: w for w in plan.ways}
-    if way not in by_name:
+    if not one_of(way, by_name):
         raise ValueError(f"{plan.operator}: way is {way!r}; expected None or one of {list(by_name)}")
     return by_name[way]

@@ -21,6 +21,7 @@ import numpy as np
 from .._dtypes import _RANK, default_float
 from .._engine.transforms import tensor as _engine
 from .._engine.transforms.handles import operand_from
+from .._settings import one_of, room, truth_value
 from ..dtype import DType, as_dtype
 from ..tensor import Tensor
 
@@ -260,7 +261,7 @@ def reduced_axes(name: str, axes: Any, x: Tensor) -> tuple[int, ...]:
     if isinstance(axes, tuple | list):
         if not axes:
             return ALL_AXES[len(shape)]
-    elif not shape and axes in (0, -1):
+    elif not shape and one_of(axes, (0, -1)):
         return ()
     found = several_axes(name, axes, shape)
     return found if len(found) == 1 else tuple(sorted(found))
@@ -300,6 +301,7 @@ def new_shape(name: str, shape: Any) -> tuple[int, ...]:
     found = lengths(name, shape)
     if any(n < 0 for n in found):
         raise ValueError(f"{name}: the shape {found} has a negative length")
+    room(name, found)
     return found
 
 
@@ -329,10 +331,11 @@ def expanded(x: Tensor, shape: tuple[int, ...]) -> Tensor:
 
 def total(x: Tensor, axes: tuple[int, ...], keepdims: bool) -> Tensor:
     """Sum over sorted axes, in the tensor's own type."""
-    return _engine.apply(_SUM, (axes, bool(keepdims)), x)
+    kept = keepdims if type(keepdims) is bool else truth_value("sum", "keepdims", keepdims)
+    return _engine.apply(_SUM, (axes, kept), x)
 
 
 def reduced(name: str, op: int, x: Any, axis: Any, keepdims: bool) -> Tensor:
     """A primitive that reduces axes, with its arguments as the user gave them."""
     x = operand(name, x)
-    return _engine.apply(op, (reduced_axes(name, axis, x), bool(keepdims)), x)
+    return _engine.apply(op, (reduced_axes(name, axis, x), truth_value(name, "keepdims", keepdims)), x)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from .._settings import one_of
 from ..tensor import Tensor
 from ._arguments import Primitive, operand
 
@@ -41,7 +42,7 @@ def _group(name: str, group: Any) -> str:
 
 def _reduction(name: str, op: Any) -> str:
     known = (ReduceOp.SUM, ReduceOp.MAX, ReduceOp.MIN, ReduceOp.PROD)
-    if op not in known:
+    if not one_of(op, known):
         raise ValueError(f"{name}: got op={op!r}; expected one of {', '.join(known)}")
     return op
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from .._settings import number_or_tensor
 from ..parameter import Parameter
 from ..tensor import Tensor
 from ..transforms.gradient import stop_gradient
@@ -90,6 +91,7 @@ def assign_add(variable: Any, value: Any) -> Tensor:
     >>> print(ops.assign_add(w, 10.0).asnumpy())
     [11. 12.]
     """
+    value = number_or_tensor("assign_add", "value", value)
     if isinstance(variable, Parameter):
         return variable.set_data(variable._detached() + stop_gradient(value))
     return _written("assign_add", variable, lambda x: x + value)
@@ -125,6 +127,7 @@ def assign_sub(variable: Any, value: Any) -> Tensor:
     >>> print(ops.assign_sub(w, dg.Tensor([1.0, 1.0])).asnumpy())
     [0. 1.]
     """
+    value = number_or_tensor("assign_sub", "value", value)
     if isinstance(variable, Parameter):
         return variable.set_data(variable._detached() - stop_gradient(value))
     return _written("assign_sub", variable, lambda x: x - value)

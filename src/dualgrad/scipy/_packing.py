@@ -10,6 +10,7 @@ import numpy as np
 from .._engine.trace.dependence import Dependence
 from .._engine.transforms.pytrees import in_words, placed, with_leaves
 from .._nests import mapped, tensors_in
+from .._settings import one_of
 from ..ops._arguments import to_shape
 from ..tensor import Tensor
 
@@ -128,7 +129,7 @@ def vector_of(name: str, x: Any, size: int) -> np.ndarray:
 
 
 def checked_mode(name: str, what: str, mode: Any, modes: tuple[str, ...]) -> None:
-    if mode not in modes:
+    if not one_of(mode, modes):
         import difflib  # takes time to import, and a wrong name is rare
 
         known = {_letters(each): each for each in modes}

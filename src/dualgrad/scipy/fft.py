@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtype as mstype
+from .._settings import one_of
 from ..ops._arguments import floating, integer, one_axis, several_axes
 from ..ops.axes._order import narrow
 from ..ops.math._parts import imag, real
@@ -52,7 +53,7 @@ def _transformed(
     """One transform along an axis; complex numbers by their parts."""
     if type != 2:
         raise ValueError(f"{name}: got type={type!r}; expected 2, the only type of cosine transform here")
-    if norm not in (None, "ortho"):
+    if not one_of(norm, (None, "ortho")):
         raise ValueError(f"{name}: got norm={norm!r}; expected 'ortho', the only scale here")
     x = floating(name, x)
     if x.dtype.is_complex:

@@ -22,6 +22,7 @@ import numpy as np
 
 from .. import extend
 from .._engine.transforms import tensor as _engine
+from .._settings import one_of
 from ..ops._arguments import alike, floating, integer, one_axis, permuted, to_shape
 from ..ops.index._indices import clipped, one_axis_pattern, read
 from ..ops.index.choice import where
@@ -359,6 +360,6 @@ def _degree(name: str, order: Any) -> int:
 
 
 def _mode(name: str, mode: Any) -> tuple[str, str, str]:
-    if mode not in _MODES:
+    if not one_of(mode, _MODES):
         raise ValueError(f"{name}: mode is {mode!r}; expected one of {', '.join(_MODES)}")
     return _MODES[mode]

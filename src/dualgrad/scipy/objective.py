@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -282,7 +282,7 @@ def objective(
         if x0 is None:
             raise TypeError("objective: the starting point is missing; give x0, or weights")
         return OfArrays(fn, x0, args, hess)
-    found = [weights] if isinstance(weights, Parameter) else list(weights)
+    found = [weights] if isinstance(weights, Parameter) else list(weights) if isinstance(weights, Iterable) else []
     if not found or not all(isinstance(p, Parameter) for p in found):
         raise TypeError("objective: weights is empty or holds something else than Parameters")
     if hess == "sparse":

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._settings import truth_value
 from ..tensor import Tensor
 from ..transforms.gradient import grad, stop_gradient
 
@@ -111,6 +112,7 @@ def minimize(
     >>> print(result.x.asnumpy().round(3))
     [3. 2.]
     """
+    truth_value("minimize", "constraints", constraints)
     refused = {"hess": hess, "hessp": hessp, "bounds": bounds, "constraints": constraints or None, "tol": tol,
                "callback": callback}  # fmt: skip
     for other, given in refused.items():

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from .._settings import one_of
 from ..dtype import DType
 from ..tensor import Tensor
 from ..transforms.gradient import grad
@@ -276,7 +277,7 @@ class SparseDerivative:
         pattern: Any,
     ) -> None:
         modes = ("auto", "entries", "stars") if symmetric else ("auto", "entries", "columns", "rows")
-        if mode not in modes:
+        if not one_of(mode, modes):
             raise ValueError(f"{name}: mode is {mode!r}; expected one of {', '.join(modes)}")
         if mode == "entries" and pattern is not None:
             raise ValueError(f"{name}: mode='entries' finds the pattern itself; leave out either of them")
@@ -285,7 +286,7 @@ class SparseDerivative:
         positions = (grad_position,) if isinstance(grad_position, int) else tuple(grad_position)
         if not positions or len(set(positions)) < len(positions) or min(positions) < 0:
             raise ValueError(f"{name}: grad_position is {grad_position!r}; expected positions of inputs, each once")
-        if ordering != "best" and ordering not in ORDERINGS:
+        if ordering != "best" and not one_of(ordering, ORDERINGS):
             raise ValueError(f"{name}: ordering is {ordering!r}; expected 'best' or one of {', '.join(ORDERINGS)}")
         self.fn = fn
         self._name = name

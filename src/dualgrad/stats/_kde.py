@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import ops
+from .._settings import one_of
 from ..ops.linalg import cholesky, solve_triangular
 from ..tensor import Tensor
 from ._logs import LOG_2_PI
@@ -75,7 +76,7 @@ class gaussian_kde:  # SciPy's name
         if callable(method) and not isinstance(method, Tensor):
             return method(self)
         if isinstance(method, str) or method is None:
-            if method not in (None, "scott", "silverman"):
+            if not one_of(method, (None, "scott", "silverman")):
                 raise ValueError(
                     f"stats.gaussian_kde: bw_method is {method!r}; expected 'scott', 'silverman', a number, a function"
                 )

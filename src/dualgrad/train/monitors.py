@@ -15,6 +15,8 @@ from dualgrad.parameter import Parameter
 from dualgrad.tensor import Tensor
 from dualgrad.train.callback import Callback, RunContext
 
+from .._settings import one_of
+
 __all__ = [
     "EarlyStopping",
     "History",
@@ -263,7 +265,7 @@ class _Watch(Callback):
         name = type(self).__name__
         if not isinstance(monitor, str):
             raise TypeError(f"{name}: monitor must be the name of a result, got {type(monitor).__name__}")
-        if mode not in ("auto", "min", "max"):
+        if not one_of(mode, ("auto", "min", "max")):
             raise ValueError(f"{name}: got mode={mode!r}; expected 'auto', 'min' or 'max'")
         self.monitor = monitor
         self.mode = mode

@@ -14,6 +14,8 @@ from dualgrad.tensor import Tensor
 from dualgrad.train.callback import Callback, RunContext
 from dualgrad.train.monitors import loss_of
 
+from .._settings import one_of
+
 __all__ = ["SummaryCollector", "SummaryRecord"]
 
 
@@ -71,7 +73,7 @@ class SummaryRecord:
 
     def set_mode(self, mode: str) -> None:
         """Say that values are of 'train' or 'eval' from now on; those of evaluation are marked so."""
-        if mode not in ("train", "eval"):
+        if not one_of(mode, ("train", "eval")):
             raise ValueError(f"SummaryRecord.set_mode: got {mode!r}; expected 'train' or 'eval'")
         self._mode = mode
 
@@ -94,7 +96,7 @@ class SummaryRecord:
         ValueError
             If the plugin is not supported, or a scalar is not single.
         """
-        if plugin not in ("scalar", "tensor", "histogram"):
+        if not one_of(plugin, ("scalar", "tensor", "histogram")):
             raise ValueError(
                 f"SummaryRecord.add_value: got {plugin!r}; only numbers are written: 'scalar', 'tensor' and 'histogram'"
             )

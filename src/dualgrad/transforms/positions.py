@@ -89,7 +89,7 @@ def checked_weights(name: str, weights: Any) -> tuple[list[Parameter], bool]:
     if isinstance(weights, Parameter):
         refuse_seen(name, [weights])
         return [weights], True
-    if isinstance(weights, Tensor) or not hasattr(weights, "__iter__") or isinstance(weights, str | dict):
+    if isinstance(weights, Tensor | np.ndarray | str | dict) or not hasattr(weights, "__iter__"):
         raise TypeError(
             f"{name}: weights is a {type(weights).__name__}; expected a Parameter, or a ParameterTuple, list "
             "or tuple of them"

@@ -20,8 +20,11 @@ cdef int in_shape(int typenum, tuple target, int *ndim, Py_ssize_t *shape) excep
     """The form of a result whose shape is a parameter."""
     cdef int i
     ndim[0] = axes_of(target)
-    for i in range(ndim[0]):
-        shape[i] = target[i]
+    try:
+        for i in range(ndim[0]):
+            shape[i] = target[i]
+    except OverflowError:
+        raise ValueError(f"an array of shape {target} is larger than any memory") from None
     return typenum
 
 

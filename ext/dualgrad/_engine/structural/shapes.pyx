@@ -182,9 +182,9 @@ cdef class BroadcastTo(Linear):
         cdef Py_ssize_t[MAX_DIMS] shape
         cdef Py_ssize_t[MAX_DIMS] strides
         cdef tuple target = params
-        cdef int ndim = axes_of(target), i, k
+        cdef int i, k, ndim = 0
+        in_shape(a.typenum, target, &ndim, shape)
         for i in range(ndim):
-            shape[i] = target[i]
             k = i - (ndim - a.ndim)
             strides[i] = 0 if k < 0 or a.shape[k] == 1 else a.strides[k]
         return apart(new_view(a, ndim, shape, strides, a.data))

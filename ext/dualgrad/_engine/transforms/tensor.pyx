@@ -60,10 +60,14 @@ cdef Value number_as(object number, int typenum):
     entering(number)
     if isinstance(number, complex):
         return copy_of(np.asarray(number).astype(cnp.PyArray_DescrFromType(typenum)))
-    if is_inexact(typenum) and not is_complex(typenum):
-        return scalar(typenum, number)
     try:
+        if is_inexact(typenum) and not is_complex(typenum):
+            return scalar(typenum, number)
         return copy_of(np.asarray(number, dtype=cnp.PyArray_DescrFromType(typenum)))
+    except TypeError as error:
+        if type(error) is not TypeError or isinstance(number, (int, float, np.generic, np.ndarray)):
+            raise
+        raise TypeError(f"expected a number, got {type(number).__name__}") from None
     except OverflowError:
         raise OverflowError(f"the number {number} does not fit the tensor's type "
                             f"{cnp.PyArray_DescrFromType(typenum)}; convert the tensor first") from None

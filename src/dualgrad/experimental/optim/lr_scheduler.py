@@ -11,6 +11,8 @@ from dualgrad.experimental.optim.optimizers import Optimizer
 from dualgrad.parameter import Parameter
 from dualgrad.tensor import Tensor
 
+from ..._settings import one_of
+
 __all__ = [
     "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "CyclicLR", "ExponentialLR", "LRScheduler",
     "LambdaLR", "LinearLR", "MultiStepLR", "MultiplicativeLR", "PolynomialLR", "ReduceLROnPlateau", "SequentialLR",
@@ -336,9 +338,9 @@ class CyclicLR(LRScheduler):
                 f"CyclicLR: got {len(lowest)} base_lr and {len(self.max_lrs)} max_lr for {groups} groups; expected a "
                 "number, or one for each group"
             )
-        if mode not in ("triangular", "triangular2", "exp_range"):
+        if not one_of(mode, ("triangular", "triangular2", "exp_range")):
             raise ValueError(f"CyclicLR: got mode={mode!r}; expected 'triangular', 'triangular2' or 'exp_range'")
-        if scale_mode not in ("cycle", "iterations"):
+        if not one_of(scale_mode, ("cycle", "iterations")):
             raise ValueError(f"CyclicLR: got scale_mode={scale_mode!r}; expected 'cycle' or 'iterations'")
         self.step_size_up = step_size_up
         self.step_size_down = step_size_up if step_size_down is None else step_size_down

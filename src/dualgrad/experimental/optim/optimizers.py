@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import numpy as np
+
 from dualgrad import dtype as mstype
 from dualgrad import nn, ops
 from dualgrad.nn.optimizer import check_flag, check_number
@@ -20,7 +22,7 @@ __all__ = ["SGD", "Adam", "AdamW", "Optimizer"]
 
 def _groups(name: str, params: Any) -> list[dict[str, Any]]:
     """Parameters, or groups of them, as groups."""
-    if isinstance(params, Mapping | str) or not isinstance(params, Iterable):
+    if isinstance(params, Mapping | str | np.ndarray) or not isinstance(params, Iterable):
         raise TypeError(f"{name}: params must be a list of Parameters or of dicts, got {type(params).__name__}")
     entries = list(params)
     if not any(isinstance(entry, Mapping) for entry in entries):
@@ -65,6 +67,8 @@ class Optimizer(nn.Optimizer):
     def __init__(self, params: Any, defaults: Mapping[str, Any]) -> None:
         name = type(self).__name__
         groups = _groups(name, params)
+        if not isinstance(defaults, Mapping) or "lr" not in defaults:
+            raise TypeError(f"{name}: defaults must be a dict with 'lr', the learning rate, got {defaults!r:.60}")
         for group in groups:
             if unknown := group.keys() - defaults.keys() - {"params"}:
                 raise ValueError(

@@ -10,6 +10,8 @@ from dualgrad.nn import Cell
 from dualgrad.ops import conv1d
 from dualgrad.parameter import Parameter
 
+from ..._settings import one_of
+
 __all__ = [
     "Conv1d",
     "Conv2d",
@@ -20,7 +22,7 @@ __all__ = [
 
 def _convolution(padding: Any, padding_mode: str) -> dict[str, Any]:
     """Settings of a convolution in terms of `dualgrad.nn`."""
-    if padding_mode != "zeros":
+    if not one_of(padding_mode, ("zeros",)):
         raise ValueError(f"mint.nn: got padding_mode={padding_mode!r}; expected 'zeros', pad the input for others")
     return {"pad_mode": padding} if isinstance(padding, str) else {"pad_mode": "pad", "padding": padding}
 
@@ -63,7 +65,12 @@ class Conv1d(Cell):
     ) -> None:  # fmt: skip
         super().__init__()
         first = nn.Conv1d(
-            in_channels, out_channels, kernel_size, group=groups, has_bias=bias, dtype=dtype or float32
+            in_channels,
+            out_channels,
+            kernel_size,
+            group=groups,
+            has_bias=bias,
+            dtype=float32 if dtype is None else dtype,
         )  # for its initial values, and its checks
         self.weight: Parameter = Parameter(first.weight[:, :, 0], name="weight")
         self.bias: Parameter | None = Parameter(first.bias, name="bias") if bias else None
@@ -106,7 +113,7 @@ class Conv2d(nn.Conv2d):
     ) -> None:  # fmt: skip
         super().__init__(
             in_channels, out_channels, kernel_size, stride, dilation=dilation, group=groups, has_bias=bias,
-            dtype=dtype or float32, **_convolution(_on_both_sides(padding, 2), padding_mode),
+            dtype=float32 if dtype is None else dtype, **_convolution(_on_both_sides(padding, 2), padding_mode),
         )  # fmt: skip
 
 
@@ -126,7 +133,7 @@ class Conv3d(nn.Conv3d):
     ) -> None:  # fmt: skip
         super().__init__(
             in_channels, out_channels, kernel_size, stride, dilation=dilation, group=groups, has_bias=bias,
-            dtype=dtype or float32, **_convolution(_on_both_sides(padding, 3), padding_mode),
+            dtype=float32 if dtype is None else dtype, **_convolution(_on_both_sides(padding, 3), padding_mode),
         )  # fmt: skip
 
 
@@ -164,6 +171,6 @@ class ConvTranspose2d(nn.Conv2dTranspose):
     ) -> None:  # fmt: skip
         super().__init__(
             in_channels, out_channels, kernel_size, stride, output_padding=output_padding, dilation=dilation,
-            group=groups, has_bias=bias, dtype=dtype or float32,
+            group=groups, has_bias=bias, dtype=float32 if dtype is None else dtype,
             **_convolution(_on_both_sides(padding, 2), padding_mode),
         )  # fmt: skip

@@ -6,6 +6,7 @@ from typing import Any
 
 from dualgrad import ops
 from dualgrad.mint._rows import functions_of
+from dualgrad.ops._arguments import operand
 from dualgrad.tensor import Tensor
 
 ROWS = """
@@ -85,7 +86,8 @@ def softmax(input: Any, dim: int | None = None, dtype: Any = None) -> Tensor:
     >>> print(dg.mint.nn.functional.softmax(dg.Tensor([0.0, 0.0]), dim=0))
     [0.5 0.5]
     """
-    return ops.softmax(input, _implied(input.ndim) if dim is None else dim, dtype=dtype)
+    x = operand("softmax", input)
+    return ops.softmax(x, _implied(x.ndim) if dim is None else dim, dtype=dtype)
 
 
 def log_softmax(input: Any, dim: int | None = None, *, dtype: Any = None) -> Tensor:
@@ -97,7 +99,8 @@ def log_softmax(input: Any, dim: int | None = None, *, dtype: Any = None) -> Ten
     >>> print(dg.mint.nn.functional.log_softmax(dg.Tensor([0.0, 0.0]), dim=0))
     [-0.6931472 -0.6931472]
     """
-    return ops.log_softmax(input, _implied(input.ndim) if dim is None else dim, dtype=dtype)
+    x = operand("log_softmax", input)
+    return ops.log_softmax(x, _implied(x.ndim) if dim is None else dim, dtype=dtype)
 
 
 def normalize(input: Any, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Tensor:
@@ -204,7 +207,15 @@ def avg_pool3d(
     [[[[[1.]]]]]
     """
     steps = kernel_size if stride is None else stride
-    return ops.avg_pool3d(input, kernel_size, steps, padding, ceil_mode, count_include_pad, divisor_override or 0)
+    return ops.avg_pool3d(
+        input,
+        kernel_size,
+        steps,
+        padding,
+        ceil_mode,
+        count_include_pad,
+        0 if divisor_override is None else divisor_override,
+    )
 
 
 def avg_pool2d(
@@ -220,7 +231,15 @@ def avg_pool2d(
     [[[[1.]]]]
     """
     steps = kernel_size if stride is None else stride
-    return ops.avg_pool2d(input, kernel_size, steps, padding, ceil_mode, count_include_pad, divisor_override or 0)
+    return ops.avg_pool2d(
+        input,
+        kernel_size,
+        steps,
+        padding,
+        ceil_mode,
+        count_include_pad,
+        0 if divisor_override is None else divisor_override,
+    )
 
 
 def max_pool2d(

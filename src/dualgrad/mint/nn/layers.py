@@ -10,8 +10,11 @@ from dualgrad.dtype import float32
 from dualgrad.mint.nn import functional
 from dualgrad.nn import Cell
 from dualgrad.ops import embedding
+from dualgrad.ops._arguments import integer, operand
 from dualgrad.parameter import Parameter
 from dualgrad.tensor import initialized
+
+from ..._settings import truth_value, whole_number
 
 __all__ = [
     "Dropout",
@@ -33,6 +36,7 @@ class Dropout(Cell):
 
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         super().__init__()
+        truth_value(type(self).__name__, "inplace", inplace)
         if inplace:
             raise ValueError("mint.nn.Dropout: got inplace=True; tensors are not changed in place, leave it out")
         self.p = p
@@ -72,7 +76,9 @@ class Linear(nn.Dense):
         bias_init: Any = None,
         dtype: Any = None,
     ) -> None:
-        super().__init__(in_features, out_features, weight_init, bias_init, bias, None, dtype or float32)
+        super().__init__(
+            in_features, out_features, weight_init, bias_init, bias, None, float32 if dtype is None else dtype
+        )
         self.in_features = in_features
         self.out_features = out_features
 
@@ -111,13 +117,21 @@ class Embedding(Cell):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        shape = (num_embeddings, embedding_dim)
-        table = initialized(Normal(1.0), shape, dtype or float32) if _weight is None else _weight
+        name = "mint.nn.Embedding"
+        shape = whole_number(name, "num_embeddings", num_embeddings), whole_number(name, "embedding_dim", embedding_dim)
+        if padding_idx is not None and not -shape[0] <= integer(name, "padding_idx", padding_idx) < shape[0]:
+            raise ValueError(f"{name}: padding_idx is {padding_idx}; expected a row of a table of {shape[0]}, or None")
+        table = (
+            initialized(Normal(1.0), shape, float32 if dtype is None else dtype)
+            if _weight is None
+            else operand(name, _weight)
+        )
         if tuple(table.shape) != shape:
             raise ValueError(f"mint.nn.Embedding: _weight has shape {tuple(table.shape)}; expected {shape}")
         self.num_embeddings = num_embeddings
         self.embedding_dim = embedding_dim
         self.padding_idx = padding_idx
+        truth_value(name, "_freeze", _freeze)
         self.weight: Parameter = Parameter(table, name="weight", requires_grad=not _freeze)
         if padding_idx is not None and _weight is None:
             values = table.asnumpy().copy()

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from dualgrad import nn
+from dualgrad._settings import truth_value
 from dualgrad.dtype import float32
 from dualgrad.mint.nn import functional
 from dualgrad.nn import Cell
 from dualgrad.ops import layer_norm
+from dualgrad.ops._arguments import new_shape, operand
 from dualgrad.parameter import Parameter
 from dualgrad.tensor import initialized
 
@@ -48,16 +50,20 @@ class LayerNorm(Cell):
         dtype: Any = None,
     ) -> None:  # fmt: skip
         super().__init__()
-        self.normalized_shape: tuple[int, ...] = (
-            (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
-        )
+        self.normalized_shape: tuple[int, ...] = new_shape("mint.nn.LayerNorm", normalized_shape)
         self.eps = eps
         self.weight: Parameter | None = None
         self.bias: Parameter | None = None
+        truth_value(type(self).__name__, "elementwise_affine", elementwise_affine)
         if elementwise_affine:
-            self.weight = Parameter(initialized("ones", self.normalized_shape, dtype or float32), name="weight")
+            self.weight = Parameter(
+                initialized("ones", self.normalized_shape, float32 if dtype is None else dtype), name="weight"
+            )
+            truth_value(type(self).__name__, "bias", bias)
             if bias:
-                self.bias = Parameter(initialized("zeros", self.normalized_shape, dtype or float32), name="bias")
+                self.bias = Parameter(
+                    initialized("zeros", self.normalized_shape, float32 if dtype is None else dtype), name="bias"
+                )
 
     def construct(self, input: Any) -> Any:
         return layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
@@ -76,7 +82,7 @@ class GroupNorm(nn.GroupNorm):
     def __init__(
         self, num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True, dtype: Any = None
     ) -> None:
-        super().__init__(num_groups, num_channels, eps, affine, dtype=dtype or float32)
+        super().__init__(num_groups, num_channels, eps, affine, dtype=float32 if dtype is None else dtype)
 
 
 class _BatchNorm(Cell):
@@ -89,15 +95,17 @@ class _BatchNorm(Cell):
         track_running_stats: bool = True, dtype: Any = None,
     ) -> None:  # fmt: skip
         super().__init__()
-        dtype = dtype or float32
+        dtype = float32 if dtype is None else dtype
         self.num_features = num_features
         self.eps = eps
         self.momentum = momentum
         self.track_running_stats = track_running_stats
         self.weight = self.bias = self.running_mean = self.running_var = None
+        truth_value(type(self).__name__, "affine", affine)
         if affine:
             self.weight = Parameter(initialized("ones", (num_features,), dtype), name="weight")
             self.bias = Parameter(initialized("zeros", (num_features,), dtype), name="bias")
+        truth_value(type(self).__name__, "track_running_stats", track_running_stats)
         if track_running_stats:
             first = (("running_mean", "zeros"), ("running_var", "ones"))
             for name, value in first:
@@ -105,6 +113,7 @@ class _BatchNorm(Cell):
                 setattr(self, name, kept)
 
     def construct(self, input: Any) -> Any:
+        input = operand(f"mint.nn.{type(self).__name__}", input)
         if input.ndim not in self.axes:
             expected = " or ".join(map(str, self.axes))
             raise ValueError(

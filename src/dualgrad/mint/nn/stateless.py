@@ -87,6 +87,8 @@ def _layer(name: str, inputs: int, function: Callable[..., Any]) -> type[Cell]:
         self._settings = dict(bound.arguments)
 
     def construct(self: Any, *arguments: Any) -> Any:
+        if len(arguments) < inputs:
+            raise TypeError(f"{name}: expected {inputs} inputs, got {len(arguments)}")
         return function(*arguments, **self._settings)
 
     def extend_repr(self: Any) -> str:

@@ -223,6 +223,7 @@ def _triangle(name: str, x: Any, diagonal: Any) -> Tensor:
         raise ValueError(f"{name}: a tensor of shape {x.shape} has no triangle; expected at least two axes")
     k = integer(name, "diagonal", diagonal)
     rows, columns = x.shape[-2:]
+    k = min(max(k, -rows), columns + 1)  # nothing changes beyond, and NumPy takes small numbers only
     mask = np.tri(rows, columns, k, dtype=bool) if name == "tril" else ~np.tri(rows, columns, k - 1, dtype=bool)
     return _engine.apply(_WHERE, None, mask, x, np.zeros((), x.dtype.numpy))
 

@@ -80,7 +80,7 @@ def permute(x: Any, axis: Any) -> Tensor:
 
 def _reordered(name: str, x: Tensor, axes: Any) -> Tensor:
     ndim = x.ndim
-    if axes is None or (axes == () and ndim):
+    if axes is None or (isinstance(axes, tuple) and not axes and ndim):
         return permuted(x, ALL_AXES[ndim][::-1])
     given = lengths(name, axes)
     order = tuple([k + ndim if k < 0 else k for k in given])

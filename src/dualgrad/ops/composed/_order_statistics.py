@@ -13,6 +13,7 @@ import numpy as np
 
 from ... import dtype as _dtype
 from ..._engine.transforms import tensor as _engine
+from ..._settings import array_of, one_of, truth_value
 from ...tensor import Tensor
 from .._arguments import OP, floating, kept, operand, permuted, reduced_axes, to_shape, total
 from ..index.choice import clamp, where
@@ -79,10 +80,10 @@ def quantiles(
         If q is not between 0 and 1, there is nothing to reduce, or weights are negative or all 0.
     """
     x = operand(name, x)
-    x = x if x.dtype.is_int and method in _TAKING else floating(name, x)
+    x = x if x.dtype.is_int and one_of(method, _TAKING) else floating(name, x)
     if x.dtype.is_complex:
         raise TypeError(f"{name}: complex numbers have no order; take the real part, or abs")
-    if method not in METHODS_OF_QUANTILES:
+    if not one_of(method, METHODS_OF_QUANTILES):
         raise ValueError(f"{name}: method is {method!r}; expected one of {', '.join(METHODS_OF_QUANTILES)}")
     axes = reduced_axes(name, axis, x)
     parts = _settled_quantiles(name, q)
@@ -110,6 +111,7 @@ def quantiles(
     if missing is not None and not leave_out:
         found = where(_any(missing, -1, True), math.nan, found)
     found = permuted(found, (len(outer), *range(len(outer))))  # q first
+    truth_value(name, "keepdims", keepdims)
     return to_shape(found, (*parts.shape, *(kept(x.shape, axes) if keepdims else outer)))
 
 
@@ -122,7 +124,7 @@ def _settled_quantiles(name: str, q: Any) -> Tensor:
 
     if isinstance(q, Tensor):
         return _engine.inspect(_engine.convert(q, _dtype.float64.num), within)
-    parts = np.asarray(q)
+    parts = array_of(name, "q", q)
     if parts.dtype.kind not in "biuf":
         raise TypeError(f"{name}: q is of type {parts.dtype}; expected real numbers")
     within(parts)

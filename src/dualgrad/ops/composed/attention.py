@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._settings import one_of
 from ...tensor import Tensor
 from .._arguments import floating, integer, operand, permuted, to_shape
 from ..index.choice import where
@@ -97,9 +98,9 @@ def flash_attention_score(
     ):
         if given is not None:
             raise ValueError(f"{name}: {what} is for devices; expected None, and attn_mask for what is left out")
-    if input_layout not in _LAYOUTS:
+    if not one_of(input_layout, _LAYOUTS):
         raise ValueError(f"{name}: input_layout is {input_layout!r}; expected one of {', '.join(_LAYOUTS)}")
-    if sparse_mode not in (0, 1, 2, 3):
+    if not one_of(sparse_mode, (0, 1, 2, 3)):
         raise ValueError(f"{name}: sparse_mode is {sparse_mode}; expected 0 to 3, and attn_mask for other patterns")
     if real_shift is not None and scalar_value != 1:
         raise ValueError(

@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..._settings import array_of, one_of, room
 from ...tensor import Tensor
-from .._arguments import converted, operand
+from .._arguments import converted, integer, operand
 from ..index._elements import replaced
 from ..shape.creation import full
 from ._classes import Derived
@@ -35,7 +36,7 @@ class _Band(NamedTuple):
 
 def _limits(name: str, k: Any) -> tuple[int, int]:
     """The lowest and the highest diagonal."""
-    found = np.asarray(k.asnumpy() if isinstance(k, Tensor) else k)
+    found = array_of(name, "k", k.asnumpy() if isinstance(k, Tensor) else k)
     if found.dtype.kind not in "iu" or found.size not in (1, 2):
         raise TypeError(f"{name}: k is {k!r}; expected an int or two of them")
     low, high = int(found.flat[0]), int(found.flat[-1])
@@ -46,10 +47,11 @@ def _limits(name: str, k: Any) -> tuple[int, int]:
 
 def _band(name: str, size: tuple[int, int], k: Any, align: str) -> _Band:
     """The band of the diagonals `k` of matrices with so many rows and columns."""
-    if align not in _ALIGNS:
+    if not one_of(align, _ALIGNS):
         raise ValueError(f"{name}: align is {align!r}; expected one of {', '.join(_ALIGNS)}")
     low, high = _limits(name, k)
     rows, columns = size
+    room(name, size)
     if not -rows < low <= high < columns:
         raise ValueError(f"{name}: k is {k!r} for matrices of shape {size}; expected {-rows + 1} to {columns - 1}")
     upper, lower = align.split("_")
@@ -111,7 +113,12 @@ def matrix_diag(
     if x.ndim < axes:
         raise ValueError(f"matrix_diag: the diagonals have shape {x.shape}; expected {axes} axes at least")
     least = x.shape[-1] - min(high, 0), x.shape[-1] + max(low, 0)
-    size = [int(n.asnumpy().item() if isinstance(n, Tensor) else n) for n in (num_rows, num_cols)]
+    size = [
+        integer(
+            "matrix_diag", "num_rows or num_cols", n.asnumpy().item() if isinstance(n, Tensor) and n.size == 1 else n
+        )
+        for n in (num_rows, num_cols)
+    ]
     if size == [-1, -1]:
         size = [max(least)] * 2
     size = [n if n != -1 else other for n, other in zip(size, least, strict=True)]

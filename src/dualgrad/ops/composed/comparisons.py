@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtype as _dtype
+from ..._settings import number_or_tensor, real_number, truth_value
 from ...tensor import Tensor
 from .._arguments import alike, operand, together
 from ..math import elementwise as _rows
@@ -46,6 +47,8 @@ def isclose(input: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equa
     [ True False]
     """
     x, y = alike(together("isclose", input, other))
+    equal_nan = truth_value("isclose", "equal_nan", equal_nan)
+    atol, rtol = number_or_tensor("isclose", "atol", atol), number_or_tensor("isclose", "rtol", rtol)
     exact = x == y
     if x.dtype.is_float or x.dtype.is_complex:
         near = _rows.isfinite(y) & (_rows.abs(x - y) <= atol + rtol * _rows.abs(y))
@@ -97,7 +100,7 @@ def approximate_equal(x: Any, y: Any, tolerance: float = 1e-5) -> Tensor:
     >>> print(ops.approximate_equal(dg.Tensor([1.0, 2.0]), dg.Tensor([1.5, 4.0]), 1.0))
     [ True False]
     """
-    if tolerance < 0:
+    if real_number("approximate_equal", "tolerance", tolerance) < 0:
         raise ValueError(f"approximate_equal: tolerance is {tolerance}; expected 0 or more")
     x, y = alike(together("approximate_equal", x, y))
     if x.dtype.is_int:  # a difference of integers may have no place in their type

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtype as _dtype
+from ..._settings import array_of, real_number, room, truth_value, whole_number
 from ...tensor import Tensor
 from .._arguments import Primitive, integer, operand, to_shape, total
 from ..index._indices import index_tensor, read
@@ -131,8 +132,13 @@ def histc(input: Any, bins: int = 100, min: float = 0.0, max: float = 0.0) -> Te
     [0. 2. 1. 0.]
     """
     x = operand("histc", input)
+    real_number("histc", "max", max)
+    real_number("histc", "min", min)
     if integer("histc", "bins", bins) < 1 or min > max:
         raise ValueError(f"histc: {bins} intervals from {min} to {max}; expected one at least, and min up to max")
+    bins = whole_number("histc", "bins", bins)
+    room("histc", (bins,))
+    min, max = float(min), float(max)
     values = x._numpy()
     if min == max:
         if not np.isfinite(values).all():
@@ -170,7 +176,10 @@ def bucketize(input: Any, boundaries: Any, *, right: bool = False) -> Tensor:
     [0 1 3]
     """
     x = operand("bucketize", input)
-    edges = np.asarray(boundaries._numpy() if isinstance(boundaries, Tensor) else boundaries)
+    edges = array_of("bucketize", "boundaries", boundaries._numpy() if isinstance(boundaries, Tensor) else boundaries)
+    if edges.dtype.kind not in "biuf":
+        raise TypeError(f"bucketize: boundaries must be numbers in a row, got {boundaries!r:.60}")
+    right = truth_value("bucketize", "right", right)
     column = to_shape(x, (*x.shape, 1))
     passed = column >= edges if right else column > edges
     return total(passed.astype(_dtype.int32), (x.ndim,), False)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..._engine.transforms import tensor as _engine
+from ..._settings import number_or_tensor
 from ...tensor import Tensor
 from .._arguments import OP, converted, integer, one_axis, operand, several_axes, to_shape
 from ..axes._order import moveaxis
@@ -57,6 +58,7 @@ def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> T
     if x.ndim < 1:
         raise ValueError("diag_embed: the input has no axes; expected one at least")
     first, second = several_axes("diag_embed", (dim1, dim2), x.shape, 1)
+    offset = integer("diag_embed", "offset", offset)
     n = x.shape[-1] + abs(offset)
     # a diagonal of an n x n matrix is a stretch of its n * n elements in order, n + 1 apart
     start = offset if offset >= 0 else -offset * n
@@ -120,7 +122,8 @@ def matrix_band_part(x: Any, lower: Any, upper: Any) -> Tensor:
     above = np.arange(x.shape[-1]) - np.arange(x.shape[-2])[:, None]
     inside: Any = True
     for limit, distance in ((lower, -above), (upper, above)):
-        k = to_shape(t, (*t.shape, 1, 1)) if isinstance(t := limit, Tensor) else limit
+        t = number_or_tensor("matrix_band_part", "a limit", limit)
+        k = to_shape(t, (*t.shape, 1, 1)) if isinstance(t, Tensor) else t
         inside = inside & ((k < 0) | (distance <= k))
     return where(inside, x, np.zeros((), x.dtype.numpy))
 

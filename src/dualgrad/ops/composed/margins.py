@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtype as _dtype
+from ..._settings import number_or_tensor, one_of, real_number, truth_value
 from ...tensor import Tensor
 from .._arguments import floating, operand, to_shape, together, total
 from ..index._indices import index_tensor
@@ -57,6 +58,7 @@ def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: float = 0
     """
     check_reduction("margin_ranking_loss", reduction)
     a, b, t = together("margin_ranking_loss", input1, input2, target)
+    margin = number_or_tensor("margin_ranking_loss", "margin", margin)
     return reduce_loss(_rows.relu(-t * (a - b) + margin), reduction)
 
 
@@ -87,6 +89,7 @@ def hinge_embedding_loss(inputs: Any, targets: Any, margin: float = 1.0, reducti
     """
     check_reduction("hinge_embedding_loss", reduction)
     x, t = floating("hinge_embedding_loss", inputs), operand("hinge_embedding_loss", targets)
+    margin = number_or_tensor("hinge_embedding_loss", "margin", margin)
     loss = where(t == 1, x, 0.0) + where(t == -1, _rows.relu(margin - x), 0.0)
     return reduce_loss(loss, reduction)
 
@@ -184,8 +187,9 @@ def multi_margin_loss(
     name = "multi_margin_loss"
     check_reduction(name, reduction)
     x, t = floating(name, input), index_tensor(name, target)
-    if x.ndim != 2 or t.shape != x.shape[:1] or p not in (1, 2):
+    if x.ndim != 2 or t.shape != x.shape[:1] or not one_of(p, (1, 2)):
         raise ValueError(f"{name}: shapes {x.shape} and {t.shape}, p {p}; expected (N, C), (N,) and 1 or 2")
+    margin = number_or_tensor(name, "margin", margin)
     column = to_shape(t, (t.size, 1))
     loss = _rows.relu(margin - gather_elements(x, 1, column) + x)
     loss = loss if p == 1 else _rows.square(loss)
@@ -275,6 +279,8 @@ def triplet_margin_loss(
     name = "triplet_margin_loss"
     check_reduction(name, reduction)
     a, b, c = [floating(name, x) for x in together(name, anchor, positive, negative)]
+    margin, eps = number_or_tensor(name, "margin", margin), number_or_tensor(name, "eps", eps)
+    p, swap = real_number(name, "p", p), truth_value(name, "swap", swap)
 
     def distance(x: Tensor, y: Tensor) -> Tensor:
         difference = x - y + eps

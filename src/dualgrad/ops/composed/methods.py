@@ -15,6 +15,7 @@ import numpy as np
 
 from ... import dtype as _dtype
 from ..._engine.transforms import tensor as _engine
+from ..._settings import truth_value
 from ...dtype import as_dtype
 from ...tensor import Tensor
 from .._arguments import (
@@ -160,6 +161,7 @@ def _kthvalue(x: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> tuple[
         raise ValueError(f"kthvalue: k is {k} for axis {dim} of shape {x.shape}; expected 1 up to its length")
     place = np.full(kept(x.shape, (axis,)), k - 1)
     values, places = [gather_elements(part, axis, place) for part in sort(x, axis)]
+    truth_value("kthvalue", "keepdim", keepdim)
     if not keepdim:
         values, places = [to_shape(part, dropped(x.shape, (axis,))) for part in (values, places)]
     return values, places

@@ -9,6 +9,7 @@ import numpy as np
 
 from ... import dtype as _dtype
 from ..._engine.transforms import tensor as _engine
+from ..._settings import number_or_tensor, one_of, real_number, truth_value
 from ...tensor import Tensor
 from .._arguments import ALL_AXES, OP, Primitive, floating, integer, one_axis, operand, to_shape
 from ..index.choice import clamp, where
@@ -109,7 +110,7 @@ def threshold(input: Any, thr: Any, value: Any) -> Tensor:
     [7. 2.]
     """
     x = operand("threshold", input)
-    return where(x > thr, x, value)
+    return where(x > number_or_tensor("threshold", "thr", thr), x, value)
 
 
 def gumbel_softmax(logits: Any, tau: float = 1.0, hard: bool = False, dim: int = -1) -> Tensor:
@@ -138,10 +139,12 @@ def gumbel_softmax(logits: Any, tau: float = 1.0, hard: bool = False, dim: int =
     [0. 1.]
     """
     x = floating("gumbel_softmax", logits)
+    real_number("gumbel_softmax", "tau", tau)
     if tau <= 0:
         raise ValueError(f"gumbel_softmax: tau is {tau}; expected a positive number")
     noise = -_rows.log(-_rows.log(_uniform(_source(None), x.shape, _dtype.float64, open_end=True)))
     soft = softmax((x + noise.astype(x.dtype)) / tau, dim)
+    truth_value("gumbel_softmax", "hard", hard)
     if not hard:
         return soft
     axis = one_axis("gumbel_softmax", dim, x.shape)
@@ -184,8 +187,10 @@ def bidense(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Tensor:
 
 def _channel_dropout(name: str, x: Any, p: float, training: bool, n: int) -> Tensor:
     x = operand(name, x)
+    real_number(name, "p", p)
     if not 0 <= p <= 1:
         raise ValueError(f"{name}: p is {p}; expected a probability")
+    truth_value(name, "training", training)
     if not training or p == 0:
         return +x
     if x.ndim not in ((n + 1, n + 2) if n < 3 else (5,)):
@@ -302,7 +307,7 @@ def lrn(
     """
     x = floating("lrn", x)
     radius = integer("lrn", "depth_radius", depth_radius)
-    if x.ndim != 4 or radius < 0 or norm_region != "ACROSS_CHANNELS":
+    if x.ndim != 4 or radius < 0 or not one_of(norm_region, ("ACROSS_CHANNELS",)):
         raise ValueError(
             f"lrn: the input has shape {x.shape}, depth_radius {depth_radius}, norm_region {norm_region!r}; expected "
             "(N, C, H, W), 0 or more and 'ACROSS_CHANNELS'"
@@ -310,6 +315,7 @@ def lrn(
     c = x.shape[1]
     near = np.abs(np.arange(c) - np.arange(c)[:, None]) <= radius
     sums = einsum("ij,njhw->nihw", Tensor.from_numpy(near.astype(x.dtype.numpy)), _rows.square(x))
+    alpha, beta, bias = [number_or_tensor("lrn", "alpha, beta or bias", k) for k in (alpha, beta, bias)]
     return x / (bias + alpha * sums) ** beta
 
 
@@ -340,7 +346,9 @@ def rms_norm(x: Any, gamma: Any, epsilon: float = 1e-6) -> tuple[Tensor, Tensor]
     x, g = floating("rms_norm", x), operand("rms_norm", gamma)
     if not g.ndim or g.shape != x.shape[x.ndim - g.ndim :]:
         raise ValueError(f"rms_norm: gamma has shape {g.shape}; expected the last lengths of {x.shape}")
-    reciprocal = _rows.rsqrt(mean(_rows.square(x), ALL_AXES[x.ndim][x.ndim - g.ndim :], True) + epsilon)
+    reciprocal = _rows.rsqrt(
+        mean(_rows.square(x), ALL_AXES[x.ndim][x.ndim - g.ndim :], True) + real_number("rms_norm", "epsilon", epsilon)
+    )
     return x * reciprocal * g, reciprocal
 
 
@@ -377,6 +385,11 @@ def clip_by_norm(x: Any, max_norm: float, norm_type: float = 2.0, error_if_nonfi
     many = [floating("clip_by_norm", part) for part in (x if isinstance(x, tuple | list) else (x,))]
     if not many:
         return x
+    max_norm, norm_type = (
+        number_or_tensor("clip_by_norm", "max_norm", max_norm),
+        real_number("clip_by_norm", "norm_type", norm_type),
+    )
+    error_if_nonfinite = truth_value("clip_by_norm", "error_if_nonfinite", error_if_nonfinite)
     lengths = [to_shape(vector_norm(part, norm_type, ALL_AXES[part.ndim], False), (1,)) for part in many]
     joined = _engine.apply(OP["concat"], 0, *lengths) if len(lengths) > 1 else lengths[0]
     length = vector_norm(joined, norm_type, (0,), False)

@@ -10,8 +10,9 @@ import numpy as np
 from ... import dtype as _dtype
 from ... import extend
 from ..._engine.transforms import tensor as _engine
+from ..._settings import real_number, room, whole_number
 from ...tensor import Tensor
-from .._arguments import OP, alike, floating, integer, operand, together
+from .._arguments import OP, alike, floating, operand, together
 from ..index.choice import clamp, where
 from ..math import elementwise as _rows
 from ..math.arithmetic import pow, round
@@ -79,7 +80,7 @@ def logit(input: Any, eps: float | None = None) -> Tensor:
     [0.        1.0986123]
     """
     x = floating("logit", input)
-    if eps is not None and eps >= 0:
+    if eps is not None and real_number("logit", "eps", eps) >= 0:
         x = clamp(x, eps, 1.0 - eps)
     return _rows.log(x) - _rows.log1p(-x)
 
@@ -148,9 +149,8 @@ def logspace(start: Any, end: Any, steps: int, base: Any = 10, *, dtype: Any = _
     >>> print(ops.logspace(0, 2, 3))
     [  1.  10. 100.]
     """
-    n = integer("logspace", "steps", steps)
-    if n < 0:
-        raise ValueError(f"logspace: steps is {n}; expected 0 or more")
+    n = whole_number("logspace", "steps", steps)
+    room("logspace", (n,))
     start, end = [floating("logspace", x).astype(_dtype.float64) for x in (start, end)]
     part = np.linspace(0.0, 1.0, n)
     return pow(base, start * (1 - part) + end * part).astype(dtype)

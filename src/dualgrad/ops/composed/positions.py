@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from ..._settings import one_of, room, truth_value, whole_number
 from ...tensor import Tensor
 from .._arguments import Primitive, integer, operand, operands, to_shape
 from ..axes._joining import cat
@@ -50,6 +52,7 @@ def sequence_mask(lengths: Any, maxlen: int | None = None) -> Tensor:
     """
     count = index_tensor("sequence_mask", lengths)
     n = int(count._numpy().max(initial=0)) if maxlen is None else integer("sequence_mask", "maxlen", maxlen)
+    room("sequence_mask", (*count.shape, max(n, 0)))
     return to_shape(count, (*count.shape, 1)) > np.arange(n)
 
 
@@ -138,11 +141,15 @@ def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Tens
      [1. 3.]
      [2. 3.]]
     """
-    x = operand("combinations", input)
-    if x.ndim != 1 or r < 0:
-        raise ValueError(f"combinations: the input has shape {x.shape}, r is {r}; expected a vector and r of 0 or more")
-    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
-    places = np.array(list(choose(range(x.size), r)), np.int64).reshape(-1, r)
+    x, r = operand("combinations", input), whole_number("combinations", "r", r)
+    if x.ndim != 1:
+        raise ValueError(f"combinations: the input has shape {x.shape}; expected a vector")
+    again = truth_value("combinations", "with_replacement", with_replacement)
+    number = math.comb(x.size + r - 1, r) if again and x.size else math.comb(x.size, r) if not again else int(not r)
+    if number * max(r, 1) >= 1 << 58:
+        raise ValueError(f"combinations: {r} of {x.size} elements are more combinations than any memory holds")
+    choose = itertools.combinations_with_replacement if again else itertools.combinations
+    places = np.array(list(choose(range(x.size), r)), np.int64).reshape(number, r)
     return read("combinations", (0,), x, places)
 
 
@@ -189,8 +196,9 @@ def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None) -> T
 
 
 def _triangle(name: str, indices: Any, row: int, col: int, offset: int, dtype: Any) -> Tensor:
-    if row < 0 or col < 0:
-        raise ValueError(f"{name}: a matrix of shape ({row}, {col}); expected lengths of 0 or more")
+    row, col = whole_number(name, "row", row), whole_number(name, "col", col)
+    room(name, (row, col), 16)
+    offset = min(max(integer(name, "offset", offset), -row - 1), col + 1)  # nothing changes beyond
     found = Tensor.from_numpy(np.stack(indices(row, offset, col)).astype(np.int64))
     return found if dtype is None else found.astype(dtype)
 
@@ -226,7 +234,7 @@ class DataFormatDimMap(Primitive):
 
     def __init__(self, src_format: str = "NHWC", dst_format: str = "NCHW") -> None:
         for order in (src_format, dst_format):
-            if order not in ("NHWC", "NCHW"):
+            if not one_of(order, ("NHWC", "NCHW")):
                 raise ValueError(f"DataFormatDimMap: got the order {order!r}; expected 'NHWC' or 'NCHW'")
         self.src_format: str = src_format
         self.dst_format: str = dst_format

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtype as _dtype
+from ..._settings import truth_value
 from ...tensor import Tensor
 from .._arguments import dropped, floating, kept, one_axis, operand, to_shape
 from ..index.choice import clamp
@@ -87,6 +88,7 @@ def nanmedian(input: Any, axis: int = -1, keepdims: bool = False) -> tuple[Tenso
     count = sum((~_rows.isnan(x)).astype(_dtype.int64), axis, True) if x.dtype.is_float else None
     middle = np.full(kept(x.shape, (axis,)), (x.shape[axis] - 1) // 2) if count is None else clamp((count - 1) // 2, 0)
     found = [gather_elements(part, axis, middle) for part in (values, places)]
+    truth_value("nanmedian", "keepdims", keepdims)
     if not keepdims:
         found = [to_shape(part, dropped(x.shape, (axis,))) for part in found]
     return found[0], found[1].astype(_dtype.int64)

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._settings import array_of
 from ...tensor import Tensor
 from .._arguments import Primitive, alike, converted, lengths, operand, to_shape
 from ..index._indices import index_tensor
@@ -113,7 +114,9 @@ scatter_nd_div, scatter_nd_max, scatter_nd_min = [_function(kind, True) for kind
 def _rows(name: str, x: Any, v: Any, indices: Any, change: Callable[..., Tensor]) -> Tensor:
     """A tensor with some of its rows changed; one row of values serves all of them."""
     x = operand(name, x)
-    index = index_tensor(name, np.atleast_1d(np.asarray(indices)) if not isinstance(indices, Tensor) else indices)
+    index = index_tensor(
+        name, indices if isinstance(indices, Tensor) else np.atleast_1d(array_of(name, "indices", indices))
+    )
     rows = converted(name, "values", v, x)
     expected = (index.size, *x.shape[1:])
     if index.ndim > 1 or rows.shape not in (expected, (1, *x.shape[1:]), x.shape[1:]):

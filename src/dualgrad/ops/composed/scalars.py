@@ -79,6 +79,11 @@ __all__ = [
 ]  # fmt: skip
 
 
+def _check_dict(name: str, dictionary: Any) -> None:
+    if not isinstance(dictionary, dict):
+        raise TypeError(f"{name}: expected a dict, got {type(dictionary).__name__}")
+
+
 def in_dict(key: Any, dictionary: dict[Any, Any]) -> bool:
     """Whether a dict has a key.
 
@@ -99,6 +104,7 @@ def in_dict(key: Any, dictionary: dict[Any, Any]) -> bool:
     >>> ops.in_dict("a", {"a": 1}), ops.not_in_dict("a", {"a": 1})
     (True, False)
     """
+    _check_dict("in_dict", dictionary)
     return key in dictionary
 
 
@@ -111,6 +117,7 @@ def not_in_dict(key: Any, dictionary: dict[Any, Any]) -> bool:
     >>> ops.not_in_dict("b", {"a": 1})
     True
     """
+    _check_dict("not_in_dict", dictionary)
     return key not in dictionary
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._settings import number_or_tensor, real_number
 from ...tensor import Tensor
 from .._arguments import (
     ALL_AXES,
@@ -118,6 +119,7 @@ def addr(x: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tens
     [[4.]
      [7.]]
     """
+    alpha, beta = number_or_tensor("addr", "alpha", alpha), number_or_tensor("addr", "beta", beta)
     return operand("addr", x) * beta + outer(vec1, vec2) * alpha
 
 
@@ -174,6 +176,8 @@ def batch_dot(x1: Any, x2: Any, axes: Any = None) -> Tensor:
     if axes is None:
         axes = (a.ndim - 1, b.ndim - 1 if b.ndim == 2 else b.ndim - 2)
     pair = tuple(axes) if isinstance(axes, tuple | list) else (axes, axes)
+    if len(pair) != 2:
+        raise ValueError(f"batch_dot: axes is {axes}; expected an int, or two of them")
     i, j = one_axis("batch_dot", pair[0], a.shape), one_axis("batch_dot", pair[1], b.shape)
     if i == 0 or j == 0 or a.shape[i] != b.shape[j]:
         raise ValueError(
@@ -280,7 +284,7 @@ def vector_norm(x: Any, ord: float = 2, axis: Any = None, keepdims: bool = False
     """
     x = operand("vector_norm", x)
     x = floating("vector_norm", x if dtype is None else x.astype(dtype))
-    return _length(x, float(ord), reduced_axes("vector_norm", axis, x), keepdims)
+    return _length(x, float(real_number("vector_norm", "ord", ord)), reduced_axes("vector_norm", axis, x), keepdims)
 
 
 def renorm(input: Any, p: Any, axis: int, maxnorm: Any) -> Tensor:
@@ -312,7 +316,8 @@ def renorm(input: Any, p: Any, axis: int, maxnorm: Any) -> Tensor:
     x = floating("renorm", input)
     axis = one_axis("renorm", axis, x.shape)
     others = tuple([k for k in range(x.ndim) if k != axis])
-    length = _length(x, p, others, True)
+    maxnorm = number_or_tensor("renorm", "maxnorm", maxnorm)
+    length = _length(x, real_number("renorm", "p", p), others, True)
     return where(length > maxnorm, x * (maxnorm / clamp(length, maxnorm)), x)
 
 
@@ -343,6 +348,8 @@ def matrix_norm(A: Any, ord: Any = "fro", axis: Any = (-2, -1), keepdims: bool =
     >>> print(ops.matrix_norm(dg.Tensor([[3.0, 0.0], [0.0, 4.0]])))
     5.0
     """
+    if not isinstance(axis, tuple | list) or len(axis) != 2:
+        raise ValueError(f"matrix_norm: axis is {axis!r:.60}; expected a pair of axes")
     return norm(A, ord, tuple(axis), keepdims, dtype=dtype)
 
 

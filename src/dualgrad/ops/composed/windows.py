@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..._dtypes import default_float
+from ..._settings import real_number, truth_value
 from ...dtype import as_dtype
 from ...tensor import Tensor
 from .._arguments import integer
@@ -19,8 +20,9 @@ def _window(
     name: str, length: Any, periodic: bool, dtype: Any, formula: Callable[[np.ndarray, int], np.ndarray]
 ) -> Tensor:
     n = integer(name, "window_length", length.item() if isinstance(length, Tensor) else length)
-    if n < 0:
-        raise ValueError(f"{name}: window_length is {n}; expected 0 or more")
+    if not 0 <= n < 1 << 58:
+        raise ValueError(f"{name}: window_length is {n}; expected 0 or more, and less than any memory holds")
+    periodic = truth_value(name, "periodic", periodic)
     target = default_float() if dtype is None else as_dtype(dtype, where=name)
     whole = n + 1 if periodic else n
     found = formula(np.arange(whole), whole - 1) if n > 1 else np.ones(whole)
@@ -134,6 +136,7 @@ def hamming_window(
     >>> print(ops.hamming_window(4))
     [0.08 0.54 1.   0.54]
     """
+    alpha, beta = real_number("hamming_window", "alpha", alpha), real_number("hamming_window", "beta", beta)
     return _window(
         "hamming_window", window_length, periodic, dtype, lambda k, m: alpha - beta * np.cos(2 * np.pi * k / m)
     )

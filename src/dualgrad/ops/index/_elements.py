@@ -130,6 +130,8 @@ def _stretch(part: slice, n: int) -> tuple[int, int, int]:
     """A slice of an axis of length n as first element, number of elements, step."""
     try:
         start, stop, step = plain(part).indices(n)
+    except ValueError:
+        raise ValueError(f"the slice {part} has the step 0; expected another int or None") from None
     except TypeError:
         raise IndexError(f"the slice {part} cannot be an index; expected ints or None in it") from None
     length = len(range(start, stop, step))

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..._engine.transforms import tensor as _engine
 from ..._joined import holds_tensor
+from ..._settings import array_of
 from ...tensor import Tensor
 from .._arguments import ALL_AXES, OP, to_shape
 
@@ -22,7 +23,7 @@ def index_tensor(name: str, indices: Any) -> Tensor:
     if isinstance(indices, Tensor):
         found = indices
     else:
-        found = Tensor(indices if holds_tensor(indices) else np.asarray(indices))
+        found = Tensor(indices if holds_tensor(indices) else array_of(name, "the indices", indices))
     if not found.dtype.is_int:
         raise TypeError(f"{name}: the indices must be integers, got {found.dtype}; convert them with astype")
     return as_int64(found)

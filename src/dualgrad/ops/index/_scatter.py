@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..._engine.transforms import tensor as _engine
+from ..._settings import one_of
 from ...tensor import Tensor
 from .._arguments import OP, Primitive, converted, integer, new_shape, one_axis, operand, to_shape
 from ._elements import replaced
@@ -270,7 +271,7 @@ def tensor_scatter_elements(x: Any, indices: Any, updates: Any, axis: int = 0, r
     [[0. 6.]
      [5. 0.]]
     """
-    if reduction not in ("none", "add"):
+    if not one_of(reduction, ("none", "add")):
         raise ValueError(f"tensor_scatter_elements: reduction must be 'none' or 'add', got {reduction!r}")
     return (scatter if reduction == "none" else scatter_add)(x, axis, indices, updates)
 

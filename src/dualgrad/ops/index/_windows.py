@@ -9,7 +9,7 @@ import builtins
 from typing import Any
 
 from ...tensor import Tensor
-from .._arguments import Primitive, lengths, operand
+from .._arguments import Primitive, integer, lengths, operand
 from .indexing import getitem
 
 __all__ = ["Slice", "StridedSlice", "slice", "strided_slice"]
@@ -113,6 +113,10 @@ def strided_slice(
             f"strided_slice: begin {starts}, end {stops} and strides {steps}; expected equally many numbers, no step 0"
         )
     parts: list[Any] = []
+    begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask = [
+        integer("strided_slice", "a mask", mask)
+        for mask in (begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask)
+    ]
     for k, (start, stop, step) in enumerate(zip(starts, stops, steps, strict=True)):
         bit = 1 << k
         if ellipsis_mask & bit:

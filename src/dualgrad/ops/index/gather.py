@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..._engine.transforms import tensor as _engine
+from ..._settings import one_of, room
 from ...tensor import Tensor
 from .._arguments import ALL_AXES, OP, Primitive, integer, one_axis, operand, permuted, respell, to_shape
 from . import _augmented, _scatter, _windows
@@ -283,6 +284,8 @@ def take(x: Any, indices: Any, axis: int | None = None, mode: str = "raise", **o
     if axis is None:
         x, axis = to_shape(x, (x.size,)), 0
     n = x.shape[one_axis("take", axis, x.shape)]
+    if not one_of(mode, ("raise", "wrap", "clip")):
+        raise ValueError(f"take: mode is {mode!r}; expected 'raise', 'wrap' or 'clip'")
     if mode == "wrap":
         index = _engine.binary_op(_MOD, index, n)
     elif mode == "clip":
@@ -332,6 +335,7 @@ def one_hot(indices: Any, depth: int = -1, on_value: Any = 1, off_value: Any = 0
         n = int(index._numpy().max(initial=-1)) + 1
     if n < 0:
         raise ValueError(f"one_hot: depth must not be negative, got {depth}")
+    room("one_hot", (*index.shape, n))
     shape = index.shape
     place = one_axis("one_hot", axis, shape, 1)
     column = to_shape(index, (*shape[:place], 1, *shape[place:]))

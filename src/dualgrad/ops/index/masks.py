@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtype as _dtype
+from ..._settings import truth_value
 from ...tensor import Tensor
 from .._arguments import Primitive, expanded, operand
 from .indexing import getitem
@@ -89,6 +90,7 @@ def nonzero(x: Any, *, as_tuple: bool = False) -> Any:
     if not x.ndim:
         raise ValueError("nonzero: a tensor without axes has no positions; expected at least one axis")
     places = np.nonzero(x._numpy())
+    truth_value("nonzero", "as_tuple", as_tuple)
     if as_tuple:
         return tuple([Tensor(place.astype(np.int64)) for place in places])
     return Tensor(np.stack(places, 1), _dtype.int64)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..._engine.transforms import tensor as _engine
+from ..._settings import room
 from ...tensor import Tensor
 from .._arguments import OP, Primitive, integer, operand, to_shape
 from ..axes._prefixes import Elements, every, prefixes
@@ -188,6 +189,7 @@ def _segmented(name: str, op: int | None, x: Any, segment_ids: Any, num_segments
             f"{name}: segments of shape {ids.shape} for a tensor of shape {shape}, num_segments {count}; expected a "
             "segment for each element of the first axes, and one segment at least"
         )
+    room(name, (count + 1, *rest))
     rows = to_shape(x, (ids.size, math.prod(rest)))
     bins = _bins(name, to_shape(ids, (ids.size,)), count)
     if op is None:

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ... import dtype as _dtype
 from ..._engine.transforms import tensor as _engine
 from ..._joined import holds_tensor
+from ..._settings import array_of, one_of, truth_value
 from ...tensor import Tensor
 from .._arguments import (
     OP,
@@ -39,7 +38,7 @@ _ARGSORT, _ISNAN = OP["argsort"], OP["isnan"]
 
 def positions(x: Tensor, axis: int, descending: bool = False) -> Tensor:
     """The positions of the elements in sorted order; elements that tie keep theirs."""
-    return _engine.apply(_ARGSORT, (axis, bool(descending)), _engine.stop(x))
+    return _engine.apply(_ARGSORT, (axis, truth_value("sort", "descending", descending)), _engine.stop(x))
 
 
 # ----------------------------------------------------------------------------------------------------- sorting
@@ -222,6 +221,7 @@ def median(x: Any, axis: Any = -1, keepdims: bool = False, **other: Any) -> tupl
     (indices,) = middle("median", x, place, (0,))
     values = gather_elements(x, place, indices)
     result = (1,) * len(shape) if axis is None else (*shape[:place], 1, *shape[place + 1 :])
+    truth_value("median", "keepdims", keepdims)
     if not keepdims:
         result = () if axis is None else shape[:place] + shape[place + 1 :]
     return to_shape(values, result), to_shape(indices, result)
@@ -284,7 +284,7 @@ def searchsorted(
     >>> print(ops.searchsorted(x, v), ops.searchsorted(x, v, right=True))
     [1 4] [3 4]
     """
-    if side not in (None, "left", "right") or (side == "left" and right):
+    if not one_of(side, (None, "left", "right")) or (side == "left" and right):
         raise ValueError(f"searchsorted: side is {side!r} and right is {right}; expected 'left' or 'right'")
     sequence = operand("searchsorted", sorted_sequence)
     if not sequence.ndim:
@@ -298,7 +298,7 @@ def searchsorted(
             )
         sequence = take(sequence, order) if sequence.ndim == 1 else gather_elements(sequence, -1, order)
     if isinstance(values, list | tuple):
-        values = Tensor(values) if holds_tensor(values) else np.asarray(values)
+        values = Tensor(values) if holds_tensor(values) else array_of("searchsorted", "values", values)
     values = beside("searchsorted", values, sequence)
     if sequence.ndim > 1 and sequence.shape[:-1] != values.shape[:-1]:
         raise ValueError(
@@ -306,7 +306,9 @@ def searchsorted(
             "vector, or equal leading axes"
         )
     flat = values if sequence.ndim > 1 else to_shape(values, (values.size,))
+    truth_value("searchsorted", "right", right)
     found = to_shape(insertions(sequence, flat, right or side == "right"), values.shape)
+    truth_value("searchsorted", "out_int32", out_int32)
     return _engine.convert(found, _dtype.int32.num) if out_int32 else found
 
 
@@ -318,6 +320,8 @@ def insertions(sequence: Tensor, values: Tensor, right: bool) -> Tensor:
     """
     sequence, values = alike([_engine.stop(sequence), _engine.stop(values)])
     last = sequence.ndim - 1
+    if values.ndim != sequence.ndim:
+        raise ValueError(f"searchsorted: values of shape {values.shape} for a sequence of shape {sequence.shape}")
     n, m = sequence.shape[last], values.shape[last]
     joint = cat((sequence, values) if right else (values, sequence), last)
     return every(_ranks(joint), last, n if right else 0, m) - _ranks(values)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ... import extend
+from ..._settings import one_of
 from ...tensor import Tensor
 from .._arguments import Primitive, expanded
 from ..axes._diagonals import tril
@@ -236,7 +237,7 @@ def qr(input: Any, mode: str = "reduced") -> tuple[Tensor, Tensor]:
 
 def _qr(name: str, a: Any, mode: str) -> tuple[Tensor, Tensor]:
     a = matrices(name, a, complex=True)
-    if mode not in ("reduced", "complete"):
+    if not one_of(mode, ("reduced", "complete")):
         raise ValueError(f"{name}: mode is {mode!r}; expected 'reduced' or 'complete'")
     m, n = a.shape[-2:]
     p = min(m, n)

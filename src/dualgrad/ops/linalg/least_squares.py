@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ... import extend
+from ..._settings import real_number, truth_value
 from ...tensor import Tensor
 from .._arguments import alike
 from ._matrices import adjoint, conjugate, matrices, spectrum, symmetric, together, transposed
@@ -88,10 +89,14 @@ def pinv(x: Any, *, atol: float | None = None, rtol: float | None = None, hermit
     [[0.5  0.   0.  ]
      [0.   0.25 0.  ]]
     """
+    truth_value("pinv", "hermitian", hermitian)
     return _pinv("pinv", symmetric("pinv", x, True) if hermitian else matrices("pinv", x, True), atol, rtol)
 
 
 def _pinv(name: str, a: Tensor, atol: float | None, rtol: float | None) -> Tensor:
+    for what, limit in (("atol", atol), ("rtol", rtol)):
+        if limit is not None:
+            real_number(name, what, limit)
     if rtol is None:
         rtol = 0.0 if atol else max(a.shape[-2:]) * float(np.finfo(a.dtype.numpy).eps)
     return _pseudo_inverse(a, atol=float(atol or 0.0), rtol=float(rtol), caller=name)

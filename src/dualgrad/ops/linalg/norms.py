@@ -11,6 +11,7 @@ import math
 from typing import Any
 
 from ..._engine.transforms import tensor as _engine
+from ..._settings import one_of, real_number, truth_value
 from ...dtype import as_dtype
 from ...tensor import Tensor
 from .._arguments import (
@@ -88,7 +89,10 @@ def norm(
     if dtype is not None:
         x = _engine.convert(x, as_dtype(dtype, where="norm").num)
     x = floating("norm", x)
-    everything = axis is None or axis == ()
+    everything = axis is None or (isinstance(axis, tuple) and not axis)
+    truth_value("norm", "keepdims", keepdims)
+    if not isinstance(ord, str | None):
+        real_number("norm", "ord", ord)
     if everything and ord is not None and ord != "fro" and x.ndim > 2:
         raise ValueError(
             f"norm: ord={ord!r} of a tensor of shape {x.shape} needs an axis (vectors) or two (matrices); pass axis="
@@ -101,11 +105,11 @@ def norm(
         return _matrix_norm(x, ord, pair, keepdims)
     if isinstance(ord, str):
         raise ValueError(f"norm: ord={ord!r} is no norm of vectors; expected a number or None")
-    return vector_norm(x, float(ord), axes, keepdims)
+    return vector_norm(x, float(real_number("norm", "ord", ord)), axes, keepdims)
 
 
 def vector_norm(x: Tensor, p: float, axes: tuple[int, ...], keepdims: bool) -> Tensor:
-    if p == 2:
+    if real_number("norm", "the order", p) == 2:
         return _engine.unary(_SQRT, total(squared_magnitude(x), axes, keepdims))
     size = _engine.unary(_ABS, x)
     if p == 0:
@@ -119,7 +123,7 @@ def vector_norm(x: Tensor, p: float, axes: tuple[int, ...], keepdims: bool) -> T
 
 def _matrix_norm(x: Tensor, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Tensor:
     """Extremes over one of two axes of the absolute sums over the other; sum and extremes of singular values."""
-    if ord not in ("nuc", 1, -1, 2, -2, math.inf, -math.inf):
+    if not one_of(ord, ("nuc", 1, -1, 2, -2, math.inf, -math.inf)):
         raise ValueError(
             f"norm: ord={ord!r} of matrices is not available; expected None, 'fro', 'nuc', 1, -1, 2, -2, inf or -inf "
             "(for the vector norm of all elements flatten the tensor first)"

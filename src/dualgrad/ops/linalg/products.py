@@ -123,7 +123,7 @@ def _cross(name: str, x: Any, y: Any, dim: Any) -> Tensor:
         shape = np.broadcast_shapes(x.shape, y.shape)
     except ValueError:
         raise ValueError(f"{name}: shapes {x.shape} and {y.shape} do not broadcast against each other") from None
-    if dim is None or dim == _ANY:
+    if dim is None or (isinstance(dim, int) and dim == _ANY):
         if 3 not in shape:
             raise ValueError(f"{name}: no axis of shape {shape} has length 3")
         axis = shape.index(3)

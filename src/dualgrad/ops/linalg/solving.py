@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ... import extend
+from ..._settings import one_of, truth_value
 from ...tensor import Tensor
 from .._arguments import Primitive, expanded, to_shape
 from ..axes._diagonals import tril, triu
@@ -210,6 +211,7 @@ def solve(a: Any, b: Any) -> Tensor:
 
 
 def _solution(name: str, a: Any, b: Any, adjoint: bool) -> Tensor:
+    truth_value(name, "adjoint", adjoint)
     a = square(name, a, complex=not adjoint)
     b, vector = right_hand_side(name, a, b, complex=not adjoint)
     a, b = together(name, transposed(a) if adjoint else a, b)
@@ -280,7 +282,7 @@ def solve_triangular(a: Any, b: Any, trans: int | str = 0, lower: bool = False, 
     [1. 2.]
     """
     name = "solve_triangular"
-    if trans not in (0, 1, 2, "N", "T", "C"):
+    if not one_of(trans, (0, 1, 2, "N", "T", "C")):
         raise ValueError(f"{name}: trans is {trans!r}; expected 0 or 'N', or 1, 2, 'T' or 'C' for the transpose")
     a = square(name, a)
     b, vector = right_hand_side(name, a, b)
@@ -335,8 +337,9 @@ def cholesky_solve(input: Any, input2: Any, upper: bool = False) -> Tensor:
 
 def _cholesky_solution(name: str, b: Any, factor: Any, upper: bool) -> Tensor:
     factor, b = square(name, factor), matrices(name, b)
+    upper = truth_value(name, "upper", upper)
     right_hand_side(name, factor, b)
-    half = triangular(name, factor, b, not upper, bool(upper))
+    half = triangular(name, factor, b, not upper, upper)
     return triangular(name, factor, half, not upper, not upper)
 
 

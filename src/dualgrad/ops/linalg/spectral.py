@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtype as _dtype
+from ..._settings import one_of, truth_value
 from ...tensor import Tensor
 from .._arguments import Primitive
 from ._hermitian import complex_factors, general_pairs, hermitian_pairs
@@ -223,8 +224,10 @@ def _svd(name: str, a: Any, full: bool, vectors: bool) -> Any:
     if a.dtype.is_complex:
         found = complex_factors(a, bool(full) and vectors, name)
         return found if vectors else found[0]
+    truth_value(name, "vectors", vectors)
     if not vectors:
         return values(a, caller=name)
+    truth_value(name, "full", full)
     return factors_of(factors(a, full=bool(full), caller=name), a.shape[-2], a.shape[-1], bool(full))
 
 
@@ -261,7 +264,9 @@ def cond(A: Any, p: Any = None) -> Tensor:
     4.0
     """
     a = matrices("cond", A, complex=True)
-    if p in (None, 2, -2):
+    if 0 in a.shape[-2:]:
+        raise np.linalg.LinAlgError(f"cond: a matrix of shape {a.shape} has no elements; expected one or more")
+    if one_of(p, (None, 2, -2)):
         s = complex_factors(a, False, "cond")[0] if a.dtype.is_complex else values(a, caller="cond")
         return s[..., 0] / s[..., -1] if p != -2 else s[..., -1] / s[..., 0]
     axes = (a.ndim - 2, a.ndim - 1)

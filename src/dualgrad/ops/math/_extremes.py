@@ -11,6 +11,7 @@ from typing import Any
 
 from ... import dtype as _dtype
 from ..._engine.transforms import tensor as _engine
+from ..._settings import one_of, truth_value
 from ...dtype import as_dtype
 from ...tensor import Tensor
 from .._arguments import (
@@ -132,13 +133,13 @@ def aminmax(x: Any, *, axis: Any = 0, keepdims: bool = False, **other: Any) -> t
 
 def _extreme(name: str, op: int, x: Any, axis: Any, keepdims: bool) -> Tensor:
     x = operand(name, x)
-    axes = reduced_axes(name, axis, x)
+    axes, keepdims = reduced_axes(name, axis, x), truth_value(name, "keepdims", keepdims)
     if not x.size:
         shape = x.shape
         if not builtins.all(shape[k] for k in axes):
             raise ValueError(f"{name}: there is no element to choose along axes {axes} of a tensor of shape {shape}")
         return to_shape(x, kept(shape, axes) if keepdims else dropped(shape, axes))
-    return _engine.apply(op, (axes, builtins.bool(keepdims)), x)
+    return _engine.apply(op, (axes, keepdims), x)
 
 
 def max(x: Any, axis: Any = None, keepdims: bool = False, **other: Any) -> tuple[Tensor, Tensor]:
@@ -260,7 +261,7 @@ def argmin(x: Any, axis: Any = None, keepdims: bool = False, **other: Any) -> Te
 
 
 def _position(name: str, op: int, x: Any, axis: Any, keepdims: bool) -> Tensor:
-    x = operand(name, x)
+    x, keepdims = operand(name, x), truth_value(name, "keepdims", keepdims)
     shape = x.shape
     if isinstance(axis, tuple | list):
         if len(axis) != 1:
@@ -268,7 +269,7 @@ def _position(name: str, op: int, x: Any, axis: Any, keepdims: bool) -> Tensor:
                 f"{name}: axis is {axis!r}; positions need a single axis or None (use amax, amin for several)"
             )
         axis = axis[0]
-    if axis is None or (not shape and axis in (0, -1)):
+    if axis is None or (not shape and one_of(axis, (0, -1))):
         place, x = 0, to_shape(x, (x.size,))
     else:
         place = one_axis(name, axis, shape)

@@ -12,6 +12,7 @@ from typing import Any
 from ... import dtype as _dtype
 from ... import porting
 from ..._engine.transforms import tensor as _engine
+from ..._settings import real_number
 from ...dtype import as_dtype
 from ...tensor import Tensor
 from .._arguments import (
@@ -80,7 +81,9 @@ def _average(x: Tensor, axes: tuple[int, ...], keepdims: bool, less: float = 0) 
     if x._typenum == _dtype.float16.num:  # neither the sum nor the count need fit into float16 where the mean does
         wide = _average(_engine.convert(x, _dtype.float32.num), axes, keepdims, less)
         return _engine.convert(wide, _dtype.float16.num)
-    return _engine.binary_op(_DIV, total(x, axes, keepdims), float(max(reduced_count(x, axes) - less, 0)))
+    return _engine.binary_op(
+        _DIV, total(x, axes, keepdims), float(max(reduced_count(x, axes) - real_number("var", "ddof", less), 0))
+    )
 
 
 def var(x: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False, **other: Any) -> Tensor:

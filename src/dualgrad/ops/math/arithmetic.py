@@ -50,6 +50,8 @@ def div(x: Any, y: Any, *, rounding_mode: str | None = None) -> Tensor:
     """
     if rounding_mode is None:
         return _engine.binary_op(_DIV, x, y)
+    if not isinstance(rounding_mode, str):
+        raise TypeError(f"div: rounding_mode must be 'floor', 'trunc' or None, got {type(rounding_mode).__name__}")
     if rounding_mode == "floor":
         return _engine.binary_op(_FLOOR_DIVIDE, x, y)
     if rounding_mode == "trunc":
@@ -237,6 +239,8 @@ def round(x: Any, decimals: int = 0) -> Tensor:
         return +x
     if decimals == 0:
         return _engine.unary(_ROUND, x)
+    if abs(decimals) > 308:  # beyond all digits of floating-point numbers
+        return +x if decimals > 0 else x * 0
     scale = 10.0 ** abs(decimals)
     if decimals > 0:
         return _engine.unary(_ROUND, x * scale) / scale

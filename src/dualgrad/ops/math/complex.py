@@ -16,6 +16,7 @@ import numpy as np
 from ... import dtype as _dtype
 from ..._dtypes import default_float
 from ..._engine.transforms import tensor as _engine
+from ..._settings import number_or_tensor
 from ...tensor import Tensor
 from .._arguments import OP, Primitive, expanded, floating, operand
 from . import _parts
@@ -181,7 +182,7 @@ def polar(abs: Any, angle: Any) -> Tensor:
     >>> print(ops.polar(dg.Tensor([2.0]), dg.Tensor([0.0])))
     [2.+0.j]
     """
-    turn = operand("polar", angle)
+    turn, abs = operand("polar", angle), number_or_tensor("polar", "abs", abs)
     return complex(abs * _engine.unary(_COS, turn), abs * _engine.unary(_SIN, turn))
 
 

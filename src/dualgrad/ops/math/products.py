@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..._engine.transforms import tensor as _engine
+from ..._settings import number_or_tensor
 from ...tensor import Tensor
 from .._arguments import Primitive, operand, permuted
 from . import _contractions
@@ -155,7 +156,11 @@ def bmm(x: Any, y: Any) -> Tensor:
 
 def _weighted(term: Tensor, weight: Any) -> Tensor:
     """A term times a number; nothing is done for 1."""
-    return term if isinstance(weight, int | float) and weight == 1 else term * weight
+    return (
+        term
+        if isinstance(weight, int | float) and weight == 1
+        else term * number_or_tensor("bmm", "alpha or beta", weight)
+    )
 
 
 def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:

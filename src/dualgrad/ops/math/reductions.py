@@ -20,6 +20,7 @@ import numpy as np
 
 from ... import dtype as _dtype
 from ..._engine.transforms import tensor as _engine
+from ..._settings import truth_value
 from ...dtype import as_dtype
 from ...tensor import Tensor
 from .._arguments import (
@@ -166,6 +167,7 @@ def prod(x: Any, axis: Any = None, keepdims: bool = False, *, dtype: Any = None,
 
 def _product(x: Tensor, axes: tuple[int, ...], keepdims: bool) -> Tensor:
     shape = x.shape
+    truth_value("prod", "keepdims", keepdims)
     result = kept(shape, axes) if keepdims else dropped(shape, axes)
     n = reduced_count(x, axes)
     if n == 0:
@@ -224,6 +226,7 @@ def logsumexp(x: Any, axis: Any = None, keepdims: bool = False, **other: Any) ->
         result = exponentials.log_sum() + exponentials.shift
     else:  # no maximum to shift by
         result = _engine.unary(OP["log"], total(_engine.unary(OP["exp"], x), axes, True))
+    truth_value("logsumexp", "keepdims", keepdims)
     return result if keepdims else to_shape(result, dropped(x.shape, axes))
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..._engine.transforms import tensor as _engine
+from ..._settings import number_or_tensor, real_number
 from ...tensor import Tensor
 from .._arguments import (
     ALL_AXES,
@@ -165,7 +166,7 @@ def _integral(name: str, y: Any, x: Any, dx: Any, axis: Any) -> Tensor:
     count = y.shape[place] - 1
     if count < 1:
         return total(y, (place,), False) * 0
-    widths = dx
+    widths = number_or_tensor(name, "dx", dx)
     if x is not None:
         points = floating(name, x)
         if points.ndim == 1:
@@ -228,6 +229,8 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
             f"interp: points of shape {xp.shape} and values of shape {fp.shape}; expected vectors of one length, one "
             "point at least"
         )
+    if period is not None:
+        real_number("interp", "period", period)
     if period is not None and not period:
         raise ValueError("interp: the period is 0; expected a positive number or None")
     shape = x.shape

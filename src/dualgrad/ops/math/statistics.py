@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..._engine.transforms import tensor as _engine
+from ..._settings import array_of, real_number, truth_value
 from ...tensor import Tensor
 from .._arguments import floating, integer, operand, permuted, to_shape, total
 from ..index.choice import clip, where
@@ -64,6 +65,7 @@ def observations(name: str, x: Any, rowvar: bool) -> Tensor:
     x = floating(name, x)
     if x.ndim > 2:
         raise ValueError(f"{name}: a tensor of shape {x.shape} has too many axes; expected at most 2")
+    truth_value(name, "rowvar", rowvar)
     if x.ndim == 2 and not rowvar:
         return permuted(x, (1, 0))
     return to_shape(x, (1,) * (2 - x.ndim) + x.shape)
@@ -84,7 +86,7 @@ def covariance(name: str, x: Tensor, ddof: int, fweights: Any, aweights: Any) ->
         residual = x - total(x * weights, (1,), True) / number
         second = residual * weights
     else:
-        free = max(count - ddof, 0)
+        free = max(count - real_number(name, "ddof", ddof), 0)
         residual = second = x - total(x, (1,), True) / count
     found = residual @ permuted(conj(second), (1, 0)) / free
     return to_shape(found, ()) if found.size == 1 else found
@@ -92,7 +94,7 @@ def covariance(name: str, x: Tensor, ddof: int, fweights: Any, aweights: Any) ->
 
 def _weights(name: str, word: str, weights: Any, x: Tensor) -> Tensor:
     """Weights of observations as real numbers of the precision of the observations."""
-    w = operand(name, np.asarray(weights) if isinstance(weights, list | tuple) else weights)
+    w = operand(name, array_of(name, word, weights) if isinstance(weights, list | tuple) else weights)
     if word == "fweights" and not w.dtype.is_int:
         raise TypeError(f"{name}: fweights have type {w.dtype}; expected integers")
     if w.shape != (x.shape[1],):

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..._engine.transforms import tensor as _engine
+from ..._settings import truth_value
 from ...tensor import Tensor
 from .._arguments import ALL_AXES, OP, Primitive, floating, integer, operand, permuted, to_shape, total
 from ..index._indices import one_axis_pattern, read
@@ -221,10 +222,8 @@ def _sizes(name: str, x: Tensor, output_size: Any, n: int) -> list[int]:
             f"{name}: output_size is {output_size!r}; expected an int or {n} of them, or None for a length"
         )
     sizes = [m if k is None else integer(name, "output_size", k) for k, m in zip(given, lengths, strict=True)]
-    if min(sizes) < 1 or min(lengths) < 1:
-        raise ValueError(
-            f"{name}: output_size is {output_size!r} for an input of shape {x.shape}; expected lengths of at least 1"
-        )
+    if min(sizes) < 1 or max(sizes) >= 1 << 56 or min(lengths) < 1:
+        raise ValueError(f"{name}: output_size is {output_size!r} for an input of shape {x.shape}; expected others")
     return sizes
 
 
@@ -266,9 +265,12 @@ def _averages(name: str, input: Any, output_size: Any, n: int) -> Tensor:
 
 def _largest(name: str, input: Any, output_size: Any, positions: bool, n: int) -> Any:
     x = operand(name, input)
+    if x.dtype.is_bool or x.dtype.is_complex:
+        raise TypeError(f"{name}: the input is {x.dtype}, which has no order; expected real numbers")
     sizes = _sizes(name, x, output_size, n)
     met, places, _ = _windows(name, x, sizes, -math.inf if x.dtype.is_float else np.iinfo(x.dtype.numpy).min)
     largest = _engine.apply(_MAX, (ALL_AXES[met.ndim][-n:], False), met)
+    truth_value(name, "positions", positions)
     if not positions:
         return largest
     width = math.prod(met.shape[-n:])

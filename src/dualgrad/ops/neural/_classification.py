@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._engine.transforms import tensor as _engine
+from ..._settings import real_number
 from ...tensor import Tensor
 from .._arguments import ALL_AXES, OP, Primitive, floating, integer, operand, permuted, to_shape, together, total
 from ..index._indices import as_int64
@@ -244,6 +245,7 @@ def _entropy(
 ) -> Tensor:
     """The loss from logarithms of probabilities."""
     check_reduction(name, reduction)
+    real_number(name, "smoothing", smoothing)
     if not 0.0 <= smoothing <= 1.0:
         raise ValueError(f"{name}: label_smoothing is {smoothing}; expected a number from 0 to 1")
     smooths = isinstance(smoothing, Tensor) or smoothing != 0  # a tensor has a slope at 0, too

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..._engine.transforms import tensor as _engine
+from ..._settings import real_number
 from ...tensor import Tensor
 from .._arguments import OP, Primitive, dropped, expanded, floating, one_axis, operand, reduced_axes, to_shape, total
 from ..index.choice import clamp, where
@@ -120,6 +121,7 @@ def cosine_embedding_loss(
     """
     name = "cosine_embedding_loss"
     check_reduction(name, reduction)
+    real_number(name, "margin", margin)
     if not -1 <= margin <= 1:
         raise ValueError(f"{name}: margin is {margin}; expected a number from -1 to 1")
     x, y, t = floating(name, input1), floating(name, input2), operand(name, target)

@@ -9,6 +9,7 @@ import math
 from typing import Any
 
 from ..._engine.transforms import tensor as _engine
+from ..._settings import one_of, truth_value
 from ...tensor import Tensor
 from .._arguments import ALL_AXES, OP, Primitive, floating, operand, to_shape, total
 from ..index.choice import clamp
@@ -59,6 +60,7 @@ def _kl_div(name: str, logits: Any, labels: Any, reduction: str, log_target: boo
     _check_reduction(name, reduction)
     x, t = floating(name, logits), floating(name, labels)
     same_or_broadcast(name, "logits", x, "labels", t)
+    truth_value(name, "log_target", log_target)
     if log_target:
         loss = _engine.binary_op(_ABSORB_MUL, _engine.unary(_EXP, t), t - x)
     else:
@@ -72,7 +74,7 @@ def _kl_div(name: str, logits: Any, labels: Any, reduction: str, log_target: boo
 
 
 def _check_reduction(name: str, reduction: Any) -> None:
-    if reduction not in ("mean", "sum", "none", "batchmean"):
+    if not one_of(reduction, ("mean", "sum", "none", "batchmean")):
         raise ValueError(f"{name}: reduction is {reduction!r}; expected 'mean', 'sum', 'none' or 'batchmean'")
 
 
@@ -125,6 +127,7 @@ def gaussian_nll_loss(
     same_or_broadcast(name, "x - target", deviation, "var", v)
     v = clamp(v, min=eps)
     loss = (_engine.unary(_LOG, v) + _engine.unary(_SQUARE, deviation) / v) * 0.5
+    truth_value(name, "full", full)
     return reduce_loss(loss + 0.5 * math.log(2 * math.pi) if full else loss, reduction)
 
 

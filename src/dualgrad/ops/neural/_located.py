@@ -9,6 +9,7 @@ import numpy as np
 
 from ... import dtype as _dtype
 from ..._engine.transforms import tensor as _engine
+from ..._settings import truth_value
 from ...dtype import as_dtype
 from ...tensor import Tensor
 from .._arguments import Primitive, operand
@@ -65,7 +66,7 @@ class _Located(Primitive):
         self.strides: tuple[int, ...] = self.kernel_size if strides is None else numbers(name, "strides", strides, n)
         self.pads: tuple[int, ...] = numbers(name, "pads", pads, n, 0)
         self.dilation: tuple[int, ...] = numbers(name, "dilation", dilation, n)
-        self.ceil_mode: bool = bool(ceil_mode)
+        self.ceil_mode: bool = truth_value(name, "ceil_mode", ceil_mode)
         self.argmax_type = as_dtype(argmax_type, where=name)
         if self.argmax_type not in (_dtype.int32, _dtype.int64):
             raise TypeError(f"{name}: argmax_type is {self.argmax_type}; expected Int32 or Int64")

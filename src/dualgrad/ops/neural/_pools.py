@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..._engine.transforms import tensor as _engine
+from ..._settings import real_number, truth_value
 from ...tensor import Tensor
 from .._arguments import ALL_AXES, OP, Primitive, floating, operand, to_shape, total
 from ..index.gather import gather
@@ -20,10 +21,13 @@ _ARGMAX, _MAX = OP["argmax"], OP["reduce_max"]
 
 def _largest(x: Tensor, axes: tuple[Windows, ...], positions: bool) -> Any:
     """The largest element of every window, and where it is in the image."""
+    if x.dtype.is_bool or x.dtype.is_complex:
+        raise TypeError(f"max_pool: the input is {x.dtype}, which has no order; expected real numbers")
     places = ALL_AXES[x.ndim][-len(axes) :]
     least = -math.inf if x.dtype.is_float else np.iinfo(x.dtype.numpy).min
     met = windows(x, axes, least)
     largest = _engine.apply(_MAX, (places, False), met)
+    truth_value("max_pool", "positions", positions)
     if not positions:
         return largest
     kernel, counts = [a.kernel for a in axes], [a.number for a in axes]
@@ -41,7 +45,7 @@ def _largest(x: Tensor, axes: tuple[Windows, ...], positions: bool) -> Any:
 def _averages(x: Tensor, axes: tuple[Windows, ...], count_padding: bool, divisor: Any = None) -> Tensor:
     """The sum of every window, divided by a number or by how many elements it has."""
     sums = total(windows(x, axes), ALL_AXES[x.ndim][-len(axes) :], False)
-    if divisor:
+    if divisor is not None and real_number("avg_pool", "divisor_override", divisor):
         return sums / divisor
     counts = np.ones((), np.int64)
     for a, length in zip(axes, x.shape[-len(axes) :], strict=True):
@@ -156,7 +160,7 @@ class _Pool3D(Primitive):
         self.strides: tuple[int, ...] = numbers(name, "strides", strides, 3)
         self.pad_mode: str = padding_of(name, pad_mode, pad, 3)[0]
         self.pad: Any = pad
-        self.ceil_mode: bool = bool(ceil_mode)
+        self.ceil_mode: bool = truth_value(name, "ceil_mode", ceil_mode)
         if self.pad_mode == "pad":
             _at_most_half(name, pad, self.kernel_size)
         elif self.ceil_mode and self.pad_mode == "same":
@@ -260,7 +264,7 @@ class AvgPool3D(_Pool3D):
         data_format: str = "NCDHW",
     ) -> None:
         self._set(kernel_size, strides, pad_mode, pad, ceil_mode, data_format)
-        self.count_include_pad: bool = bool(count_include_pad)
+        self.count_include_pad: bool = truth_value(type(self).__name__, "count_include_pad", count_include_pad)
         self.divisor_override: int = divisor_override
 
     def __call__(self, x: Any) -> Tensor:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..._engine.transforms import tensor as _engine
+from ..._settings import number_or_tensor, real_number
 from ...tensor import Tensor
 from .._arguments import OP, Primitive, floating, operand, to_shape
 from ..index.choice import clamp, where
@@ -45,8 +46,8 @@ def elu(x: Any, alpha: float | Tensor = 1.0) -> Tensor:
     [-0.632121 2.        ]
     """
     x = floating("elu", x)
-    low = _engine.unary(_EXPM1, x)
-    return where(_engine.binary_op(_GT, x, 0), x, low if not isinstance(alpha, Tensor) and alpha == 1 else low * alpha)
+    low, alpha = _engine.unary(_EXPM1, x), number_or_tensor("elu", "alpha", alpha)
+    return where(_engine.binary_op(_GT, x, 0), x, low if isinstance(alpha, int | float) and alpha == 1 else low * alpha)
 
 
 def selu(x: Any) -> Tensor:
@@ -99,7 +100,7 @@ def celu(x: Any, alpha: float = 1.0) -> Tensor:
     >>> print(ops.celu(dg.Tensor([-1.0, 2.0]), 0.5))
     [-0.432332  2.      ]
     """
-    if alpha == 0:
+    if real_number("celu", "alpha", alpha) == 0:
         raise ValueError("celu: alpha is 0; expected another number")
     x = floating("celu", x)
     return where(_engine.binary_op(_GT, x, 0), x, _engine.unary(_EXPM1, x / alpha) * alpha)
@@ -127,7 +128,7 @@ def leaky_relu(x: Any, alpha: float = 0.2) -> Tensor:
     [-0.2  2. ]
     """
     x = floating("leaky_relu", x)
-    return where(_engine.binary_op(_GT, x, 0), x, x * alpha)
+    return where(_engine.binary_op(_GT, x, 0), x, x * number_or_tensor("leaky_relu", "alpha", alpha))
 
 
 def prelu(input: Any, weight: Any) -> Tensor:

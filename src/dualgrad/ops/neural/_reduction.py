@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._settings import one_of, real_number
 from ...tensor import Tensor
 from .._arguments import ALL_AXES, total
 from ..math.reductions import mean
@@ -13,7 +14,7 @@ from ..math.reductions import mean
 
 def check_reduction(name: str, reduction: Any) -> None:
     """Raise ValueError for a reduction that is none."""
-    if reduction not in ("mean", "sum", "none"):
+    if not one_of(reduction, ("mean", "sum", "none")):
         raise ValueError(f"{name}: reduction is {reduction!r}; expected 'mean', 'sum' or 'none'")
 
 
@@ -26,7 +27,7 @@ def reduce_loss(loss: Tensor, reduction: str) -> Tensor:
 
 def positive(name: str, what: str, value: float) -> None:
     """Raise ValueError for a setting that is not above 0."""
-    if not value > 0:
+    if not real_number(name, what, value) > 0:
         raise ValueError(f"{name}: {what} is {value}; expected a positive number")
 
 

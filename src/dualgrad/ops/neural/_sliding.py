@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._engine.transforms import tensor as _engine
+from ..._settings import one_of, truth_value
 from ...tensor import Tensor
 from .._arguments import OP, integer, to_shape
 from ..index.choice import where
@@ -55,8 +56,8 @@ def numbers(name: str, what: str, value: Any, n: int, least: int = 1) -> tuple[i
     if len(given) != n:
         raise ValueError(f"{name}: {what} is {value}; expected an int or {n} of them")
     found = tuple([integer(name, what, k) for k in given])
-    if min(found) < least:
-        raise ValueError(f"{name}: {what} is {value}; expected ints of at least {least}")
+    if n and not least <= min(found) <= max(found) < 1 << 58:
+        raise ValueError(f"{name}: {what} is {value}; expected ints of at least {least} that memory can hold")
     return found
 
 
@@ -78,7 +79,7 @@ def margins(name: str, padding: Any, n: int) -> tuple[tuple[int, int], ...]:
 def padding_of(name: str, pad_mode: Any, padding: Any, n: int) -> tuple[str, tuple[tuple[int, int], ...]]:
     """The kind of padding, and what is added where it is 'pad'; other kinds take no number."""
     mode = pad_mode.lower() if isinstance(pad_mode, str) else pad_mode
-    if mode not in ("valid", "same", "pad"):
+    if not one_of(mode, ("valid", "same", "pad")):
         raise ValueError(f"{name}: pad_mode is {pad_mode!r}; expected 'valid', 'same' or 'pad'")
     added = margins(name, padding, n)
     if mode != "pad" and any(map(any, added)):
@@ -101,7 +102,7 @@ def laid(
     `pad_mode` is 'valid' (nothing added), 'same' (so much that there is a window for every stride begun) or 'pad' (what
     `padding` says). `ceil_mode` adds a last window that begins inside but does not end there.
     """
-    n = len(lengths)
+    n, ceil_mode = len(lengths), truth_value(name, "ceil_mode", ceil_mode)
     strides, dilations = numbers(name, "stride", stride, n), numbers(name, "dilation", dilation, n)
     mode, added = padding_of(name, pad_mode, padding, n)
     found = []
@@ -176,7 +177,7 @@ def image(name: str, x: Tensor, n: int) -> tuple[int, ...]:
 def channels_first(name: str, data_format: Any, n: int = 2) -> None:
     """Raise ValueError for an order of axes other than (N, C, H, W), or (N, C, D, H, W) for n = 3."""
     order = _AXES[n][1]
-    if data_format != order:
+    if not one_of(data_format, (order,)):
         raise ValueError(
             f"{name}: data_format is {data_format!r}; expected {order!r}, move the axes with ops.transpose"
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..._engine.transforms import tensor as _engine
+from ..._settings import one_of
 from ...tensor import Tensor
 from .._arguments import OP, Primitive, floating, one_axis, respell, type_or
 from ..math._exponentials import Exponentials
@@ -19,7 +20,7 @@ def _exponentials(name: str, x: Any, axis: Any, dtype: Any) -> Exponentials:
     x = floating(name, x)
     if dtype is not None:
         x = _engine.convert(x, type_or(name, dtype, x.dtype).num)
-    axes = () if x.ndim == 0 and axis in (0, -1) else (one_axis(name, axis, x.shape),)
+    axes = () if x.ndim == 0 and one_of(axis, (0, -1)) else (one_axis(name, axis, x.shape),)
     return Exponentials.of(x, axes if x.size else ())  # an empty axis has no maximum, and nothing to share
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..._engine.transforms import tensor as _engine
+from ..._settings import real_number
 from ...tensor import Tensor
 from .._arguments import OP, Primitive, floating
 from ..index.choice import clamp, where
@@ -42,6 +43,8 @@ def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
     >>> print(ops.hardtanh(dg.Tensor([-3.0, 0.5, 2.0])))
     [-1.   0.5  1. ]
     """
+    real_number("hardtanh", "max_val", max_val)
+    real_number("hardtanh", "min_val", min_val)
     if not min_val < max_val:
         raise ValueError(f"hardtanh: min_val is {min_val} and max_val {max_val}; expected min_val below max_val")
     return clamp(floating("hardtanh", input), min_val, max_val)
@@ -145,6 +148,7 @@ def softshrink(input: Any, lambd: float = 0.5) -> Tensor:
     >>> print(ops.softshrink(dg.Tensor([-2.0, 0.5, 0.75])))
     [-1.5  0.   0.25]
     """
+    real_number("softshrink", "lambd", lambd)
     if not lambd >= 0:
         raise ValueError(f"softshrink: lambd is {lambd}; expected a number that is not negative")
     x = floating("softshrink", input)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..._engine.transforms import tensor as _engine
+from ..._settings import one_of
 from ...tensor import Tensor
 from .._arguments import OP, Primitive, operand, permuted, to_shape
 from ._correlation import correlated, grouped, operands, with_bias
@@ -342,7 +343,7 @@ class Conv3DTranspose(Primitive):
         name = "Conv3DTranspose"
         self.in_channel, self.out_channel = numbers(name, "in_channel, out_channel", (in_channel, out_channel), 2)
         self.kernel_size: tuple[int, ...] = numbers(name, "kernel_size", kernel_size, 3)
-        if mode != 1:
+        if not one_of(mode, (1,)):
             raise ValueError(f"{name}: mode is {mode!r}; expected 1, a convolution")
         channels_first(name, data_format, 3)
         self.group: int = numbers(name, "group", group, 1)[0]

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..._engine.transforms import tensor as _engine
+from ..._settings import one_of, real_number
 from ...tensor import Tensor
 from .._arguments import OP, Primitive, floating, operand
 from ..index.choice import where
@@ -63,9 +64,9 @@ def softplus(x: Any, beta: float = 1, threshold: float = 20) -> Tensor:
     >>> print(ops.softplus(dg.Tensor([0.0, 1.0])), ops.softplus(dg.Tensor([500.0]), beta=2))
     [0.693147 1.31326] [500.]
     """
-    if type(beta) is int and beta == 1 and threshold >= 20:
+    if type(beta) is int and beta == 1 and real_number("softplus", "threshold", threshold) >= 20:
         return _engine.unary(_SOFTPLUS, operand("softplus", x))
-    if beta == 0:
+    if real_number("softplus", "beta", beta) == 0:
         raise ValueError("softplus: beta is 0; expected another number")
     x = floating("softplus", x)
     scaled = x * beta
@@ -169,9 +170,9 @@ def gelu(x: Any, approximate: str | bool = "none") -> Tensor:
     [0.841345] [0.841192]
     """
     x = floating("gelu", x)
-    if approximate in ("none", False):
+    if one_of(approximate, ("none", False)):
         return x * 0.5 * _engine.unary(_ERFC, x * -math.sqrt(0.5))
-    if approximate in ("tanh", True):
+    if one_of(approximate, ("tanh", True)):
         c = math.sqrt(8 / math.pi)
         return x * _engine.unary(_SIGMOID, x * (_engine.unary(_SQUARE, x) * (0.044715 * c) + c))
     raise ValueError(f"gelu: approximate is {approximate!r}; expected 'none' or 'tanh'")

@@ -9,6 +9,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from ...tensor import Tensor
 from .._arguments import Primitive, operand, permuted, to_shape
 from ..shape._padding import surrounded
@@ -220,7 +222,9 @@ def batch_to_space_nd(input_x: Any, block_shape: Any, crops: Any) -> Tensor:
 
 def _blocks(name: str, x: Tensor, sizes: Any, ends: Any) -> tuple[tuple[int, ...], tuple[tuple[int, int], ...]]:
     """The lengths of blocks, and two numbers for each axis that they cut."""
-    rows = ends.tolist() if isinstance(ends, Tensor) else ends
+    rows = ends.tolist() if isinstance(ends, Tensor | np.ndarray) else ends
+    if not isinstance(rows, tuple | list):
+        raise TypeError(f"{name}: expected two numbers for each axis that is cut, got {type(rows).__name__}")
     n = len(rows)
     found = numbers(name, "the lengths of blocks", sizes, n)
     if not 0 < n <= x.ndim - 1:

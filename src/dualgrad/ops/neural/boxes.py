@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ... import dtype as _dtype
+from ..._settings import one_of
 from ...tensor import Tensor
 from .._arguments import Primitive, operand, to_shape
 from ..axes._joining import stack
@@ -306,7 +307,7 @@ def _area(sides: list[Tensor]) -> Tensor:
 
 
 def _check_mode(name: str, mode: Any) -> None:
-    if mode not in ("iou", "iof"):
+    if not one_of(mode, ("iou", "iof")):
         raise ValueError(f"{name}: mode is {mode!r}; expected 'iou' or 'iof'")
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..._settings import one_of
 from ...tensor import Tensor
 from .._arguments import Primitive, operand
 from . import _transposes
@@ -195,7 +196,7 @@ class _Convolution(Primitive):
         name, n = type(self).__name__, self._n
         self.out_channel: int = numbers(name, "out_channel", out_channel, 1)[0]
         self.kernel_size: tuple[int, ...] = numbers(name, "kernel_size", kernel_size, n)
-        if mode != 1:
+        if not one_of(mode, (1,)):
             raise ValueError(f"{name}: mode is {mode!r}; expected 1, a convolution")
         if data_format is not None:
             channels_first(name, data_format, n)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..._engine.transforms import tensor as _engine
+from ..._settings import one_of
 from ...tensor import Tensor
 from .._arguments import OP, Primitive, integer, operand, to_shape
 from ..index._indices import as_int64, index_tensor, many_axes_pattern, read
@@ -88,7 +89,7 @@ def crop_and_resize(
 def _check_settings(name: str, method: Any, extrapolation_value: Any) -> None:
     if not isinstance(method, str):
         raise TypeError(f"{name}: method is {method!r}; expected one of {', '.join(map(repr, _METHODS))}")
-    if method not in _METHODS:
+    if not one_of(method, _METHODS):
         raise ValueError(f"{name}: method is {method!r}; expected one of {', '.join(map(repr, _METHODS))}")
     if isinstance(extrapolation_value, bool) or not isinstance(extrapolation_value, int | float):
         raise TypeError(f"{name}: extrapolation_value is {extrapolation_value!r}; expected a number")

@@ -13,6 +13,7 @@ import numpy as np
 
 from ... import dtype as _dtype
 from ..._engine.transforms import tensor as _engine
+from ..._settings import one_of
 from ...tensor import Tensor
 from .._arguments import OP, Primitive, floating, operand, permuted, to_shape
 from ..index._indices import many_axes_pattern, read
@@ -142,7 +143,7 @@ class DeformableOffsets(Primitive):
         modulated: bool = True,
     ) -> None:
         name = "deformable_conv2d"
-        if data_format not in ("NCHW", "NHWC"):
+        if not one_of(data_format, ("NCHW", "NHWC")):
             raise ValueError(f"{name}: data_format is {data_format!r}; expected 'NCHW' or 'NHWC'")
         if modulated is not True:
             raise ValueError(f"{name}: modulated is {modulated!r}; expected True, with factors of 1 in the offsets")

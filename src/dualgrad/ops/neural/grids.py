@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..._engine.transforms import tensor as _engine
+from ..._settings import one_of, truth_value
 from ...tensor import Tensor
 from .._arguments import OP, Primitive, floating, lengths, operand, permuted, to_shape
 from ..index._indices import as_int64, many_axes_pattern, read
@@ -113,6 +114,7 @@ def grid_sample(
     >>> print(ops.grid_sample(x, points, padding_mode="border"))
     [[[[0. 3. 4.]]]]
     """
+    truth_value("grid_sample", "align_corners", align_corners)
     return _sampled("grid_sample", input, grid, mode, padding_mode, bool(align_corners))
 
 
@@ -126,9 +128,9 @@ def _sampled(name: str, input: Any, grid: Any, mode: str, padding_mode: str, cor
         )
     if points._typenum != x._typenum:
         raise TypeError(f"{name}: the input has type {x.dtype} and the grid {points.dtype}; expected equal types")
-    if mode not in ("bilinear", "nearest"):
+    if not one_of(mode, ("bilinear", "nearest")):
         raise ValueError(f"{name}: mode is {mode!r}; expected 'bilinear' or 'nearest'")
-    if padding_mode not in ("zeros", "border", "reflection"):
+    if not one_of(padding_mode, ("zeros", "border", "reflection")):
         raise ValueError(f"{name}: padding_mode is {padding_mode!r}; expected 'zeros', 'border' or 'reflection'")
     sides = []
     for axis, length in enumerate(x.shape[2:]):

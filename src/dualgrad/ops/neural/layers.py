@@ -12,6 +12,7 @@ import numpy as np
 
 from ..._engine.primitives.execute import unrepeatable
 from ..._engine.transforms import tensor as _engine
+from ..._settings import one_of, real_number, truth_value, whole_number
 from ...parameter import Parameter
 from ...random import generator
 from ...tensor import Tensor
@@ -232,9 +233,12 @@ def dropout(input: Any, p: float | Tensor = 0.5, training: bool = True, seed: in
     >>> sorted(set(y.tolist()))
     [0.0, 1.25]
     """
+    real_number("dropout", "p", p)
+    seed = None if seed is None else whole_number("dropout", "seed", seed)
     if not 0 <= p <= 1:
         raise ValueError(f"dropout: p is {p}; expected a probability, from 0 to 1")
     x = floating("dropout", input)
+    truth_value("dropout", "training", training)
     if not training or (not isinstance(p, Tensor) and p == 0):
         return +x
     if seed is None:
@@ -285,7 +289,7 @@ class BiasAdd(Primitive):
     __slots__ = ("data_format",)
 
     def __init__(self, data_format: str = "NCHW") -> None:
-        if data_format not in ("NCHW", "NHWC", "NCDHW"):
+        if not one_of(data_format, ("NCHW", "NHWC", "NCDHW")):
             raise ValueError(f"BiasAdd: data_format is {data_format!r}; expected 'NCHW', 'NHWC' or 'NCDHW'")
         self.data_format = data_format
 
@@ -320,10 +324,11 @@ class Dropout(Primitive):
     __slots__ = ("_source", "keep_prob")
 
     def __init__(self, keep_prob: float = 0.5, Seed0: int = 0, Seed1: int = 0) -> None:
-        if not 0 < keep_prob <= 1:
+        if not 0 < real_number("Dropout", "keep_prob", keep_prob) <= 1:
             raise ValueError(f"Dropout: keep_prob is {keep_prob}; expected a probability above 0 and up to 1")
         self.keep_prob: float = keep_prob
         self._source = None
+        Seed0, Seed1 = whole_number("Dropout", "Seed0", Seed0), whole_number("Dropout", "Seed1", Seed1)
         if Seed0 or Seed1:
             unrepeatable("a source of random numbers is made")
             self._source = np.random.default_rng((Seed0, Seed1))

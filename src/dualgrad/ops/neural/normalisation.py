@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..._engine.transforms import tensor as _engine
+from ..._settings import real_number, truth_value
 from ...parameter import Parameter
 from ...tensor import Tensor
 from .._arguments import OP, Primitive, floating, integer, lengths, operand, to_shape
@@ -170,8 +171,9 @@ def batch_norm(
     x = floating(name, input_x)
     if x.ndim < 2:
         raise ValueError(f"{name}: the input has shape {x.shape}; expected (N, C, ...)")
-    if not 0 <= momentum <= 1:
+    if not 0 <= real_number(name, "momentum", momentum) <= 1:
         raise ValueError(f"{name}: momentum is {momentum}; expected a number from 0 to 1")
+    training, eps = truth_value(name, "training", training), real_number(name, "eps", eps)
     running = {"running_mean": running_mean, "running_var": running_var}
     if not training:
         if running_mean is None or running_var is None:
@@ -198,6 +200,7 @@ def _normalized(x: Tensor, begin: int, eps: float) -> tuple[Tensor, Tensor, Tens
 
 
 def _standardized(x: Tensor, axes: tuple[int, ...], eps: float) -> tuple[Tensor, Tensor, Tensor]:
+    eps = real_number("normalisation", "eps", eps)
     average = mean(x, axes, True)
     deviation = x - average
     variance = mean(_engine.unary(_SQUARE, deviation), axes, True)

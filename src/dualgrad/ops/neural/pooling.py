@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..._settings import truth_value
 from ...tensor import Tensor
 from .._arguments import ALL_AXES, floating, operand, total
 from . import _adaptive, _located, _pools, _unpooling
@@ -319,7 +320,7 @@ def _avg_pool(
     _at_most_half(name, padding, kernel)
     step = kernel if stride is None else stride
     axes = laid(name, lengths, kernel, step, 1, "pad", padding, ceil_mode)
-    return _averages(x, axes, bool(count_include_pad), divisor_override)
+    return _averages(x, axes, truth_value(name, "count_include_pad", count_include_pad), divisor_override)
 
 
 def lp_pool1d(x: Any, norm_type: Any, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Tensor:

@@ -14,6 +14,7 @@ import numpy as np
 from ... import dtype as _dtype
 from ... import extend
 from ..._engine.transforms import tensor as _engine
+from ..._settings import one_of
 from ...tensor import Tensor
 from .._arguments import OP, Primitive, integer, operand, permuted, to_shape, total
 from ..index._indices import as_int64, many_axes_pattern, read
@@ -115,7 +116,7 @@ class ROIAlign(Primitive):
         self.spatial_scale: float = _scale("ROIAlign", spatial_scale)
         self.sample_num: int = integer("ROIAlign", "sample_num", sample_num)
         self.roi_end_mode: int = integer("ROIAlign", "roi_end_mode", roi_end_mode)
-        if roi_end_mode not in (0, 1):
+        if not one_of(roi_end_mode, (0, 1)):
             raise ValueError(f"ROIAlign: roi_end_mode is {roi_end_mode!r}; expected 0 or 1")
 
     def __call__(self, features: Any, rois: Any) -> Tensor:

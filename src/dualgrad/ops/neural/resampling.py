@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from ..._settings import one_of, room, truth_value
 from ...tensor import Tensor
 from .._arguments import Primitive, floating, integer, operand
 from ._adaptive import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
@@ -87,7 +88,7 @@ def interpolate(
     name = "interpolate"
     x = operand(name, input)
     n = x.ndim - 2
-    if mode not in _MODES:
+    if not one_of(mode, _MODES):
         raise ValueError(f"{name}: mode is {mode!r}; expected one of {', '.join(_MODES)}")
     axes, how = _MODES[mode]
     if n not in axes:
@@ -114,17 +115,18 @@ def _new_lengths(
     if (size is None) == (scale_factor is None):
         raise ValueError(f"{name}: size is {size!r} and scale_factor is {scale_factor!r}; expected one of them")
     if size is not None:
-        if recompute:
+        if truth_value(name, "recompute_scale_factor", recompute):
             raise ValueError(f"{name}: recompute_scale_factor has no meaning beside size")
         given = tuple(size) if isinstance(size, tuple | list) else (size,) * n
         sizes = tuple([integer(name, "size", k) for k in given])
         scales: tuple[float | None, ...] = (None,) * n
     else:
         factors = tuple(scale_factor) if isinstance(scale_factor, tuple | list) else (scale_factor,) * n
-        if not all(isinstance(k, int | float) and k > 0 for k in factors):
+        if not all(isinstance(k, int | float) and 0 < k < 2.0**58 for k in factors):
             raise ValueError(f"{name}: scale_factor is {scale_factor!r}; expected positive numbers")
         sizes = tuple([math.floor(m * k) for m, k in zip(lengths, factors, strict=False)])
         given, scales = factors, (None,) * n if recompute else tuple([1.0 / k for k in factors])
+    room(name, tuple([max(k, 0) for k in sizes]))
     if len(given) != n or min(sizes) < 1 or min(lengths) < 1:
         raise ValueError(
             f"{name}: size {size!r}, scale_factor {scale_factor!r} for axes of lengths {lengths}; expected one number, "
@@ -166,6 +168,8 @@ class _Resize(Primitive):
     _how = staticmethod(linear)
 
     def __init__(self, align_corners: bool = False, half_pixel_centers: bool = False) -> None:
+        for what, value in (("align_corners", align_corners), ("half_pixel_centers", half_pixel_centers)):
+            truth_value(type(self).__name__, what, value)
         if align_corners and half_pixel_centers:
             raise ValueError(f"{type(self).__name__}: align_corners goes without half_pixel_centers")
         self.align_corners: bool = align_corners
@@ -351,7 +355,7 @@ class ResizeLinear1D(_Resize):
 
     def __init__(self, coordinate_transformation_mode: str = "align_corners") -> None:
         modes = ("align_corners", "half_pixel")
-        if coordinate_transformation_mode not in modes:
+        if not one_of(coordinate_transformation_mode, modes):
             raise ValueError(
                 f"ResizeLinear1D: coordinate_transformation_mode is {coordinate_transformation_mode!r}; expected one "
                 f"of {modes}"

@@ -15,6 +15,7 @@ import numpy as np
 
 from ... import extend
 from ..._engine.transforms import tensor as _engine
+from ..._settings import room
 from ...leaving import LeavesDerivativeError
 from ...tensor import Tensor
 from .._arguments import ALL_AXES, to_shape, total
@@ -39,6 +40,7 @@ def alone(x: Tensor) -> Tensor:
 
 def uniform(generator: np.random.Generator, rows: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     """Uniform numbers on [0, 1)."""
+    room("multinomial", rows.shape[:-1] + shape)
     return generator.random(rows.shape[:-1] + shape)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from ... import dtype as _dtype
 from ..._engine.primitives.execute import unrepeatable
 from ..._engine.transforms import tensor as _engine
+from ..._settings import truth_value
 from ...dtype import DType, as_dtype
 from ...random import generator as generator_of_all
 from ...tensor import Tensor
@@ -47,7 +48,7 @@ def _laplace(source: Source, shape: tuple[int, ...], target: DType) -> Tensor:
 
 def _shaped(name: str, shape: Any, *parameters: Tensor) -> tuple[int, ...]:
     """The shape of the samples: `shape`, then what the parameters broadcast to."""
-    return np.broadcast_shapes(new_shape(name, shape), *[p.shape for p in parameters])
+    return new_shape(name, np.broadcast_shapes(new_shape(name, shape), *[p.shape for p in parameters]))
 
 
 def _type(*parameters: Tensor) -> DType:
@@ -83,6 +84,7 @@ def _ones(name: str, shape: tuple[int, ...], p: Any, source: Source) -> Tensor:
 def _categories(name: str, weights: Any, count: Any, replacement: bool, source: Source) -> Tensor:
     w = _engine.stop(floating(name, weights)).astype(_dtype.float64)
     number = integer(name, "the number of samples", count)
+    truth_value(name, "replacement", replacement)
     if w.ndim not in (1, 2) or not w.shape[-1] or number < 1 or (not replacement and number > w.shape[-1]):
         raise ValueError(
             f"{name}: {number} samples of weights of shape {w.shape}; expected a vector or matrix of weights, and "

@@ -11,9 +11,10 @@ from typing import Any
 
 from ... import dtype as _dtype
 from ..._engine.transforms import tensor as _engine
+from ..._settings import room, whole_number
 from ...dtype import as_dtype
 from ...tensor import Tensor
-from .._arguments import floating, integer, operand
+from .._arguments import floating, operand
 from ..math.elementwise import exp
 from ..math.reductions import amax
 from ._samples import _again, _by_seeds, _categories, _chosen, _ones, _shuffled, _whole
@@ -100,9 +101,8 @@ def randperm(n: int, seed: int = 0, offset: int = 0, dtype: Any = _dtype.int64) 
     >>> print(ops.sort(ops.randperm(4))[0])
     [0 1 2 3]
     """
-    count, target = integer("randperm", "n", n), as_dtype(dtype, where="randperm")
-    if count < 0:
-        raise ValueError(f"randperm: n is {n}; expected 0 or more")
+    count, target = whole_number("randperm", "n", n), as_dtype(dtype, where="randperm")
+    room("randperm", (count,))
     source = _again(seed, offset)
     return _engine.draw(lambda: source().permutation(count).astype(target.numpy))
 

@@ -11,9 +11,10 @@ from ... import dtype as _dtype
 from ... import random as _random
 from ..._dtypes import default_float
 from ..._engine.transforms import tensor as _engine
+from ..._settings import whole_number
 from ...dtype import DType
 from ...tensor import Tensor
-from .._arguments import integer, new_shape, type_or, unpacked
+from .._arguments import new_shape, type_or, unpacked
 
 __all__ = ["rand", "randn"]
 
@@ -82,7 +83,7 @@ def _source(seed: int | None) -> Callable[[], np.random.Generator]:
     """Where random numbers come from: asked for at each draw, since `set_seed` replaces it."""
     if seed is None:
         return _random.generator
-    number = integer("rand", "seed", seed)
+    number = whole_number("rand", "seed", seed)
     return lambda: np.random.default_rng(number)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from ... import dtype as _dtype
 from ..._engine.transforms import tensor as _engine
+from ..._settings import whole_number
 from ...dtype import DType, as_dtype
 from ...tensor import Tensor
 from .._arguments import Primitive, floating, new_shape, operand
@@ -48,7 +49,8 @@ class _Seeded(Sourced):
     __slots__ = ("seed", "seed2")
 
     def __init__(self, seed: int = 0, seed2: int = 0) -> None:
-        self.seed, self.seed2 = seed, seed2
+        name = type(self).__name__
+        self.seed, self.seed2 = seed, seed2 = whole_number(name, "seed", seed), whole_number(name, "seed2", seed2)
         self._own = None if seed == seed2 == 0 else _own(seed, seed2)
 
     def __repr__(self) -> str:
@@ -155,6 +157,7 @@ class Uniform(Sourced):
                 raise TypeError(f"Uniform: {what} must be a number, got {type(limit).__name__}")
         if not 0 <= minval <= maxval < np.inf:
             raise ValueError(f"Uniform: limits {minval} and {maxval}; expected 0 <= minval <= maxval")
+        seed, offset = whole_number("Uniform", "seed", seed), whole_number("Uniform", "offset", offset)
         self.minval, self.maxval, self.seed, self.offset = float(minval), float(maxval), seed, offset
         self._own = None if seed == offset == 0 else _own(seed, offset)
 
@@ -524,7 +527,8 @@ class Bernoulli(Sourced):
     __slots__ = ("offset", "seed")
 
     def __init__(self, seed: int = -1, offset: int = 0) -> None:
-        self.seed, self.offset = seed, offset
+        self.seed = seed = whole_number("Bernoulli", "seed", seed, -1)
+        self.offset = offset = whole_number("Bernoulli", "offset", offset)
         self._own = None if seed == -1 else _own(seed, offset)
 
     def __call__(self, x: Any, p: Any) -> Tensor:

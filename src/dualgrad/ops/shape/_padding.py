@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ..._engine.transforms import tensor as _engine
+from ..._settings import one_of, room
 from ...tensor import Tensor
 from .._arguments import OP, Primitive, lengths, operand
 from ..index._indices import one_axis_pattern, read
@@ -69,18 +70,18 @@ def pad(input_x: Any, padding: Any, mode: str = "constant", value: Any = None) -
         )
     pairs = list(zip(given[::2], given[1::2], strict=True))
     widths = ((0, 0),) * (x.ndim - len(pairs)) + tuple(pairs[::-1])
-    if mode == "constant":
+    if one_of(mode, ("constant",)):
         return surrounded("pad", x, widths, 0 if value is None else value)
-    if mode not in _INSIDE:
+    if not one_of(mode, _INSIDE):
         raise ValueError(f"pad: mode is {mode!r}; expected 'constant', 'reflect', 'replicate' or 'circular'")
     if value is not None:
         raise ValueError(f"pad: value={value!r} has no meaning in mode {mode!r}; leave it out")
     for axis, ends in enumerate(widths):
-        room = {"reflect": x.shape[axis] - 1, "circular": x.shape[axis]}.get(mode, max(ends))
-        if max(ends) > room:
+        most = {"reflect": x.shape[axis] - 1, "circular": x.shape[axis]}.get(mode, max(ends))
+        if max(ends) > most:
             raise ValueError(
                 f"pad: {max(ends)} elements cannot be added to axis {axis} of shape {x.shape} in mode {mode!r}; "
-                f"there are {room} to take"
+                f"there are {most} to take"
             )
     return extended("pad", x, widths, _INSIDE[mode])
 
@@ -100,6 +101,7 @@ def surrounded(name: str, x: Tensor, widths: Widths, value: Any) -> Tensor:
         raise ValueError(f"{name}: value has shape {value.shape}; expected a single number")
     if not any(map(any, widths)):
         return +x
+    room(name, tuple(shape))
     if any(end < 0 for ends in widths for end in ends):
         x = _engine.apply(_SLICE, tuple(inner), x)
     placed = _engine.apply(_UNSLICE, (tuple(shape), tuple(outer)), x)
@@ -119,6 +121,7 @@ def extended(name: str, x: Tensor, widths: Widths, mode: str) -> Tensor:
         n = x.shape[axis]
         if n == 0:
             raise ValueError(f"{name}: axis {axis} of shape {x.shape} has no element to extend it by")
+        room(name, (n + max(before, 0) + max(behind, 0),))
         places = np.pad(np.arange(n), (max(before, 0), max(behind, 0)), mode)  # type: ignore[call-overload]
         places = places[max(-before, 0) : len(places) - max(-behind, 0)]
         x = read(name, one_axis_pattern(x.shape, axis), x, places)
@@ -190,7 +193,7 @@ class MirrorPad(Primitive):
     __slots__ = ("mode",)
 
     def __init__(self, mode: str = "REFLECT") -> None:
-        if mode not in ("REFLECT", "SYMMETRIC"):
+        if not one_of(mode, ("REFLECT", "SYMMETRIC")):
             raise ValueError(f"MirrorPad: mode is {mode!r}; expected 'REFLECT' or 'SYMMETRIC'")
         self.mode = mode
 
@@ -231,7 +234,7 @@ class PadV3(Primitive):
     __slots__ = ("mode", "paddings_contiguous")
 
     def __init__(self, mode: str = "constant", paddings_contiguous: bool = True) -> None:
-        if mode not in ("constant", "reflect", "edge", "circular"):
+        if not one_of(mode, ("constant", "reflect", "edge", "circular")):
             raise ValueError(f"PadV3: mode is {mode!r}; expected 'constant', 'reflect', 'edge' or 'circular'")
         self.mode = mode
         self.paddings_contiguous: bool = paddings_contiguous

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..._engine.transforms import tensor as _engine
+from ..._settings import room
 from ...tensor import Tensor
 from .._arguments import OP, lengths, operand, to_shape
 from ..index._indices import added, read
@@ -132,6 +133,7 @@ def _places(
                 f"{name}: no patch of size {kernel} with dilation {gaps} fits into an image of size {tuple(size)} with "
                 f"padding {border}"
             )
+        room(name, (kernel[k], count, gaps[k], steps[k]), 1)
         found.append(gaps[k] * np.arange(kernel[k])[:, None] + steps[k] * np.arange(count))
     rows, columns = found
     return rows[:, None, :, None], columns[None, :, None, :], border

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._settings import one_of, room
 from ...tensor import Tensor
 from .._arguments import (
     Primitive,
@@ -191,6 +192,7 @@ def repeat_interleave(x: Any, repeats: Any, axis: Any = None, **other: Any) -> T
         column = to_shape(x, (*shape[: axis + 1], 1, *shape[axis + 1 :]))
         column = expanded(column, (*shape[: axis + 1], times[0], *shape[axis + 1 :]))
         return to_shape(column, (*shape[:axis], shape[axis] * times[0], *shape[axis + 1 :]))
+    room("repeat_interleave", (sum(times),))
     return gather(x, np.repeat(np.arange(shape[axis]), times), axis)
 
 
@@ -225,7 +227,7 @@ def meshgrid(*inputs: Any, indexing: str = "xy") -> tuple[Tensor, ...]:
     """
     if len(inputs) == 1 and isinstance(inputs[0], tuple | list):
         inputs = tuple(inputs[0])
-    if indexing not in ("xy", "ij"):
+    if not one_of(indexing, ("xy", "ij")):
         raise ValueError(f"meshgrid: indexing must be 'xy' or 'ij', got {indexing!r}")
     vectors = operands("meshgrid", inputs)
     for v in vectors:

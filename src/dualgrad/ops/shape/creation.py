@@ -14,6 +14,7 @@ from ... import dtype as _dtype
 from ..._dtypes import default_float
 from ..._engine.transforms import tensor as _engine
 from ..._engine.transforms.handles import carried
+from ..._settings import real_number
 from ...dtype import DType, as_dtype
 from ...tensor import Tensor
 from .._arguments import IS_FLOAT, Primitive, expanded, integer, new_shape, operand, type_or
@@ -187,13 +188,16 @@ def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None)
     """
     if end is None:
         start, end = 0, start
-    numbers = [x.item() if isinstance(x, Tensor | np.ndarray | np.generic) else x for x in (start, end, step)]
-    if not all(isinstance(x, int | float) for x in numbers):
-        raise TypeError(f"arange: expected numbers, got {numbers}")
+    numbers = [real_number("arange", "an end or the step", x) for x in (start, end, step)]
+    numbers = [x.item() if isinstance(x, Tensor | np.ndarray | np.generic) else x for x in numbers]
     if numbers[2] == 0:
         raise ValueError("arange: the step is 0; expected a positive or negative number")
     inexact = any(isinstance(x, float) for x in numbers)
     target = type_or("arange", dtype, default_float() if inexact else _dtype.int64)
+    if not abs(numbers[1] - numbers[0]) < abs(numbers[2]) * (1 << 58):
+        raise ValueError(
+            f"arange: from {start} to {end} by {step}; expected finite numbers, fewer than memory can hold"
+        )
     places = np.arange(*numbers)
     if any(isinstance(x, Tensor) and carried(x) is not None for x in (start, step)):
         typenum = _engine.common_type(start, step)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ..._settings import one_of
 from ...tensor import Tensor
 from .._arguments import (
     ALL_AXES,
@@ -138,7 +139,7 @@ def flatten(x: Any, order: str = "C", *, start_dim: int = 1, end_dim: int = -1) 
     """
     x = operand("flatten", x)
     shape = x.shape
-    if order not in ("C", "F"):
+    if not one_of(order, ("C", "F")):
         raise ValueError(f"flatten: order must be 'C' or 'F', got {order!r}")
     if len(shape) < 2:
         return to_shape(x, (x.size,))
@@ -275,7 +276,7 @@ def squeeze(x: Any, axis: Any = None, **other: Any) -> Tensor:
         axis = respell("squeeze", other, axis=axis)
     x = operand("squeeze", x)
     shape = x.shape
-    if axis is None or axis == ():
+    if axis is None or (isinstance(axis, tuple | list) and not axis):
         return to_shape(x, tuple([n for n in shape if n != 1]))
     axes = several_axes("squeeze", axis, shape)
     for k in axes:

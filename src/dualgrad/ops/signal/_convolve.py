@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from ... import extend
+from ..._settings import one_of
 from ...tensor import Tensor
 from .._arguments import alike, operand, to_shape
 from ..axes._prefixes import every
@@ -121,9 +122,9 @@ def _sequences(name: str, a: Any, v: Any) -> list[Tensor]:
 
 
 def _convolved(name: str, x: Tensor, y: Tensor, mode: str) -> Tensor:
-    if mode == "valid":
+    if one_of(mode, ("valid",)):
         return _valid_of(x, y)
-    if mode not in ("full", "same"):
+    if not one_of(mode, ("full", "same")):
         raise ValueError(f"{name}: mode is {mode!r}; expected 'full', 'same' or 'valid'")
     whole = _full(x, y)
     if mode == "full":

@@ -22,6 +22,7 @@ import numpy as np
 
 from ... import extend
 from ..._engine.transforms import tensor as _engine
+from ..._settings import one_of
 from ...dtype import complex64, complex128, float16, float32, float64
 from ...tensor import Tensor
 from .._arguments import floating, integer, lengths, one_axis, respelled_axis, several_axes
@@ -130,7 +131,7 @@ def direction(name: str, norm: Any) -> str:
     """The norm; None is 'backward'."""
     if norm is None:
         return "backward"
-    if norm not in SWAPPED:
+    if not one_of(norm, SWAPPED):
         raise ValueError(f"{name}: norm is {norm!r}; expected 'backward', 'forward', 'ortho' or None")
     return norm
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..._dtypes import default_float
+from ..._settings import one_of, room
 from ...dtype import DTypeLike, as_dtype
 from ...tensor import Tensor
 from .._arguments import Primitive, integer, operand, respell, several_axes
@@ -241,6 +242,7 @@ def _frequencies(name: str, numbers: Any, n: Any, d: float, dtype: DTypeLike | N
     n = integer(name, "n", n)
     if n < 1:
         raise ValueError(f"{name}: n is {n}; expected one point at least")
+    room(name, (n,), 16)
     if not isinstance(d, int | float | np.number) or isinstance(d, bool):
         raise TypeError(f"{name}: d must be a number, got {type(d).__name__}")
     if d == 0:
@@ -285,7 +287,7 @@ class FFTWithSize(Primitive):
         onesided: bool = True,
         signal_sizes: tuple[int, ...] = (),
     ) -> None:
-        if signal_ndim not in (1, 2, 3):
+        if not one_of(signal_ndim, (1, 2, 3)):
             raise ValueError(f"FFTWithSize: signal_ndim is {signal_ndim!r}; expected 1, 2 or 3")
         self.signal_ndim = signal_ndim
         self.inverse: bool = inverse

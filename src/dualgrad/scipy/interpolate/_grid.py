@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ..._settings import one_of
 from ...ops._arguments import alike, floating
 from ...ops.index.choice import where
 from ...ops.shape.reshaping import stack
@@ -59,6 +60,8 @@ class RegularGridInterpolator:
     ) -> None:
         name = "RegularGridInterpolator"
         values = floating(name, values)
+        if not isinstance(points, tuple | list):
+            raise TypeError(f"{name}: points must be a tuple of the points of each axis, got {type(points).__name__}")
         axes = [floating(name, p) for p in points]
         shapes = [p.shape for p in axes]
         if not axes or shapes != [(m,) for m in values.shape[: len(axes)]]:
@@ -81,7 +84,7 @@ class RegularGridInterpolator:
 
     @staticmethod
     def _check(name: str, method: Any) -> None:
-        if method != "nearest" and method not in _DEGREES:
+        if method != "nearest" and not one_of(method, _DEGREES):
             raise ValueError(f"{name}: method is {method!r}; expected one of nearest, {', '.join(_DEGREES)}")
 
     def __call__(self, xi: Any, method: str | None = None) -> Tensor:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ..._settings import one_of, truth_value
 from ...ops._arguments import alike, beside
 from ...ops.index.choice import where
 from ...ops.index.sorting import positions
@@ -69,9 +70,10 @@ class interp1d:
     ) -> None:
         name = "interp1d"
         degree = _DEGREES.get(kind, kind) if isinstance(kind, str) else kind
-        if not isinstance(degree, int) and kind not in _STEPS:
+        if not isinstance(degree, int) and not one_of(kind, _STEPS):
             known = ", ".join((*_STEPS, *_DEGREES))
             raise ValueError(f"{name}: kind is {kind!r}; expected one of {known}, or a degree")
+        truth_value(name, "assume_sorted", assume_sorted)
         if not assume_sorted:
             x, y = _in_order(name, x, y, axis)
         self.x, self._y, self.axis = given(name, x, y, axis, least=1)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..._settings import one_of, truth_value
 from ...ops._arguments import to_shape
 from ...ops.index.choice import where
 from ...ops.math.elementwise import abs as magnitude
@@ -257,7 +258,7 @@ class Akima1DInterpolator(_Cubic):
         self, x: Any, y: Any, axis: int = 0, *, method: str = "akima", extrapolate: bool | None = None
     ) -> None:
         name = "Akima1DInterpolator"
-        if method not in ("akima", "makima"):
+        if not one_of(method, ("akima", "makima")):
             raise ValueError(f"{name}: method is {method!r}; expected 'akima' or 'makima'")
         x, y, axis = given(name, x, y, axis)
         chords = differences(y) / new_axes(differences(x), y.ndim - 1)
@@ -274,6 +275,7 @@ class Akima1DInterpolator(_Cubic):
         plain = both <= 1e-9 * both.max() if both.size else both > 0
         mean = (left * m[1:-2] + right * m[2:-1]) / where(plain, 1.0, both)
         slopes = where(plain, 0.5 * (m[1:-2] + m[2:-1]) if method == "akima" else 0.0, mean)
+        truth_value(name, "extrapolate", extrapolate)
         return self._set(x, y, slopes, axis, bool(extrapolate))
 
 

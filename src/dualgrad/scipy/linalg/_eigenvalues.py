@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from ... import extend
-from ...ops._arguments import alike
+from ..._settings import one_of, truth_value
+from ...ops._arguments import alike, integer
 from ...ops.linalg import cholesky, inverse, solve
 from ...ops.linalg import eig as _eig
 from ...ops.linalg import eigh as _eigh
@@ -69,7 +70,9 @@ def eig(a: Any, b: Any = None, left: bool = False, right: bool = True) -> Any:
     [3.+0.j]
     """
     w, v = _eig(_pair("eig", a, b))
+    truth_value("eig", "left", left)
     if not left:
+        truth_value("eig", "right", right)
         return (w, v) if right else w
     u = adjoint(inverse(v))
     if b is not None:
@@ -119,6 +122,7 @@ def _read(name: str, x: Any, lower: bool) -> Tensor:
     """A Hermitian matrix of one triangle, as SciPy reads it."""
     x = square(name, x, True)
     strict = np.tri(x.shape[-1], k=-1, dtype=bool)
+    truth_value(name, "lower", lower)
     mine = x * (strict if lower else strict.T).astype(x.dtype.numpy)
     middle = real(x) * np.eye(x.shape[-1], dtype=real(x).dtype.numpy)
     return mine + adjoint(mine) + middle.astype(x.dtype)
@@ -127,7 +131,7 @@ def _read(name: str, x: Any, lower: bool) -> Tensor:
 def _reduced(name: str, a: Any, b: Any, kind: int, lower: bool) -> tuple[Tensor, Tensor | None]:
     """The Hermitian matrix with the eigenvalues of a pair, and the Cholesky factor that leads back."""
     a = _read(name, a, lower)
-    if kind not in (1, 2, 3):
+    if not one_of(kind, (1, 2, 3)):
         raise ValueError(f"{name}: type is {kind!r}; expected 1, 2 or 3")
     if b is None:
         return a, None
@@ -182,9 +186,14 @@ def eigh(
     [3.]
     """
     matrix, factor = _reduced("eigh", a, b, type, lower)
-    first, last = (0, matrix.shape[-1] - 1) if subset_by_index is None else subset_by_index
+    if subset_by_index is None:
+        subset_by_index = 0, matrix.shape[-1] - 1
+    if not isinstance(subset_by_index, tuple | list | np.ndarray) or np.shape(subset_by_index) != (2,):
+        raise ValueError(f"eigh: subset_by_index is {subset_by_index!r:.60}; expected a pair (first, last)")
+    first, last = [integer("eigh", "an end of subset_by_index", k) for k in subset_by_index]
     if not 0 <= first <= last < matrix.shape[-1]:
         raise ValueError(f"eigh: subset_by_index is {subset_by_index} for matrices of {matrix.shape[-1]} rows")
+    truth_value("eigh", "eigvals_only", eigvals_only)
     if eigvals_only:
         return _eigvalsh(matrix)[..., first : last + 1]
     w, v = _eigh(matrix)

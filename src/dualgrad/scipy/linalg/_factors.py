@@ -12,6 +12,7 @@ import numpy as np
 
 from ... import dtype as _dtype
 from ... import extend
+from ..._settings import one_of, truth_value
 from ...ops._arguments import expanded, to_shape
 from ...ops.axes._diagonals import tril, triu
 from ...ops.index.gather import gather_elements
@@ -188,11 +189,20 @@ def lu(a: Any, permute_l: bool = False, *, p_indices: bool = False) -> tuple[Ten
     m = order.shape[-1]
     places = Tensor(np.arange(m))
     matrix = (to_shape(places, (m, 1)) == to_shape(order, (*order.shape[:-1], 1, m))).astype(lower.dtype)
+    truth_value("lu", "permute_l", permute_l)
     if permute_l:
         return matrix @ lower, upper
+    truth_value("lu", "p_indices", p_indices)
     if p_indices:
         return _inverse_of(order), lower, upper
     return matrix, lower, upper
+
+
+def _pair(name: str, what: str, value: Any) -> tuple[Any, Any]:
+    """Both parts of a factorisation."""
+    if not isinstance(value, tuple | list) or len(value) != 2:
+        raise TypeError(f"{name}: {what} must be a pair, as the function returns that factorises, got {value!r:.60}")
+    return value[0], value[1]
 
 
 def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Tensor, Tensor]:
@@ -255,9 +265,9 @@ def lu_solve(lu_and_piv: Any, b: Any, trans: int = 0, overwrite_b: bool = False,
     >>> print(linalg.lu_solve(linalg.lu_factor(a), dg.Tensor([5.0, 6.0], dg.float64), trans=1))
     [1. 1.]
     """
-    if trans not in (0, 1, 2):
+    if not one_of(trans, (0, 1, 2)):
         raise ValueError(f"lu_solve: trans is {trans!r}; expected 0, 1 or 2")
-    packed, exchanges = lu_and_piv
+    packed, exchanges = _pair("lu_solve", "lu_and_piv", lu_and_piv)
     packed = square("lu_solve", packed, True)
     x, vector = right_hand_side("lu_solve", packed, b, True)
     lower, upper = _parts(packed)
@@ -312,6 +322,7 @@ def cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finit
     [[2. 1.]
      [0. 1.]]
     """
+    truth_value("cholesky", "lower", lower)
     return _cholesky(a, not lower)
 
 
@@ -356,7 +367,7 @@ def cho_solve(c_and_lower: Any, b: Any, overwrite_b: bool = False, check_finite:
     >>> print(linalg.cho_solve((factor, False), dg.Tensor([6.0, 4.0], dg.float64)))
     [1. 1.]
     """
-    c, lower = c_and_lower
+    c, lower = _pair("cho_solve", "c_and_lower", c_and_lower)
     c = square("cho_solve", c, True)
     c = tril(c) if lower else adjoint(triu(c))
     x, vector = right_hand_side("cho_solve", c, b, True)
@@ -401,7 +412,7 @@ def qr(a: Any, overwrite_a: bool = False, lwork: Any = None, mode: str = "full",
     [[3. 1.]
      [4. 2.]]
     """
-    if pivoting or mode not in ("full", "economic", "r"):
+    if pivoting or not one_of(mode, ("full", "economic", "r")):
         raise ValueError(f"qr: mode={mode!r}, pivoting={pivoting}; expected 'full', 'economic' or 'r', and no pivoting")
     q, r = _qr(a, "complete" if mode == "full" else "reduced")
     if mode == "r":
@@ -437,6 +448,7 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, *other: Any
     >>> print(linalg.svd(dg.Tensor([[3.0, 0.0], [0.0, 4.0]]), compute_uv=False))
     [4. 3.]
     """
+    truth_value("svd", "compute_uv", compute_uv)
     if not compute_uv:
         return _svd(a, compute_uv=False)
     s, u, v = _svd(a, full_matrices)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._settings import real_number
 from ...implicit import linear_solve
 from ...tensor import Tensor
 
@@ -31,6 +32,7 @@ def _solver(method: str, settings: dict[str, Any]) -> Callable[..., np.ndarray]:
 def _solved(method: str, A: Any, b: Any, rtol: float, atol: float, maxiter: int | None, more: dict[str, Any]) -> Any:
     # a Krylov method stops at the residual that it tracks; the true one is off by rounding
     settings = {"rtol": rtol, "atol": atol, "maxiter": maxiter, **more}
+    rtol, atol = real_number(method, "rtol", rtol), real_number(method, "atol", atol)
     tol = max(10.0 * rtol, 1e-7) if atol == 0.0 else None
     return linear_solve(A, b, _solver(method, settings), tol=tol), 0
 

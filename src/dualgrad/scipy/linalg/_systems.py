@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ... import extend
+from ..._settings import one_of, truth_value
 from ...numpy._least_squares import least_squares
 from ...ops._arguments import alike, floating, integer, to_shape
 from ...ops.axes._prefixes import every
@@ -112,7 +113,9 @@ def solve(a: Any, b: Any, lower: bool = False, *, assume_a: str | None = None, t
     >>> print(linalg.solve(dg.Tensor([[2.0, 1.0], [0.0, 4.0]]), dg.Tensor([4.0, 4.0]), transposed=True))
     [2.  0.5]
     """
-    if assume_a not in (None, "gen", "general", "sym", "symmetric", "her", "hermitian", "pos", "positive definite"):
+    if not one_of(
+        assume_a, (None, "gen", "general", "sym", "symmetric", "her", "hermitian", "pos", "positive definite")
+    ):
         raise ValueError(f"solve: assume_a is {assume_a!r}; expected 'gen', 'sym', 'her' or 'pos'")
     a = square("solve", a, True)
     if assume_a not in (None, "gen", "general"):
@@ -120,6 +123,7 @@ def solve(a: Any, b: Any, lower: bool = False, *, assume_a: str | None = None, t
         mine = a * (strict if lower else strict.T).astype(a.dtype.numpy)
         other = mine.swapaxes(-1, -2) if str(assume_a).startswith("sym") else adjoint(mine)
         a = mine + other + a * np.eye(a.shape[-1], dtype=a.dtype.numpy)
+    truth_value("solve", "transposed", transposed)
     return _solve(a.swapaxes(-1, -2) if transposed else a, b)
 
 
@@ -166,7 +170,9 @@ def solve_triangular(
         raise ValueError(f"solve_triangular: trans is {trans!r}; expected 0, 1 or 2")
     a = square("solve_triangular", a, True)
     n = a.shape[-1]
+    truth_value("solve_triangular", "unit_diagonal", unit_diagonal)
     mask = np.tri(n, k=-1 if unit_diagonal else 0, dtype=bool)
+    truth_value("solve_triangular", "lower", lower)
     a = a * (mask if lower else mask.T).astype(a.dtype.numpy)
     a = a + np.eye(n, dtype=a.dtype.numpy) if unit_diagonal else a
     b, vector = right_hand_side("solve_triangular", a, b, True)
@@ -297,6 +303,8 @@ def solve_banded(
     >>> print(linalg.solve_banded((0, 1), ab, dg.Tensor([4.0, 2.0], dg.float64)))
     [1.5 1. ]
     """
+    if not isinstance(l_and_u, tuple | list) or len(l_and_u) != 2:
+        raise TypeError(f"solve_banded: l_and_u must be a pair of ints, got {l_and_u!r:.60}")
     low, up = [integer("solve_banded", "l_and_u", k) for k in l_and_u]
     ab, b = alike([matrices("solve_banded", ab, True), floating("solve_banded", b)])
     n = ab.shape[-1]

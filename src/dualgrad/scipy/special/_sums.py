@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ... import ops
+from ..._settings import whole_number
 from ...tensor import Tensor
 from ._rows import real, row_applied
 from ._scipy import sp
@@ -82,6 +83,9 @@ def bernoulli(n: int) -> np.ndarray:
     >>> special.bernoulli(2).round(6)
     array([ 1.      , -0.5     ,  0.166667])
     """
+    n = whole_number("bernoulli", "n", n)
+    if n > 10_000:
+        raise ValueError(f"bernoulli: n is {n}; expected at most 10000")
     return np.asarray(sp.bernoulli(n))
 
 

@@ -126,6 +126,6 @@ def get_metrics(metrics: Any) -> dict[str, Metric]:
             if not isinstance(name, str) or not isinstance(value, Metric):
                 raise TypeError(f"get_metrics: expected Metrics by name, got {name!r}: {type(value).__name__}")
         return dict(metrics)
-    if isinstance(metrics, set | frozenset | list | tuple):
+    if isinstance(metrics, set | frozenset | list | tuple) and all(isinstance(name, str) for name in metrics):
         return {name: get_metric_fn(name) for name in sorted(metrics)}
-    raise TypeError(f"get_metrics: expected a set of names or a dict of Metrics, got {type(metrics).__name__}")
+    raise TypeError(f"get_metrics: expected a set of names or a dict of Metrics, got {metrics!r:.60}")

@@ -13,6 +13,8 @@ import numpy as np
 
 from dualgrad.train.metrics.metric import Metric, rearrange_inputs
 
+from ..._settings import one_of
+
 __all__ = ["F1", "Accuracy", "Fbeta", "Precision", "Recall", "Top1CategoricalAccuracy", "Top5CategoricalAccuracy",
            "TopKCategoricalAccuracy"]  # fmt: skip
 
@@ -35,7 +37,7 @@ class EvaluationBase(Metric):
 
     def __init__(self, eval_type: str) -> None:
         super().__init__()
-        if eval_type not in ("classification", "multilabel"):
+        if not one_of(eval_type, ("classification", "multilabel")):
             raise TypeError(
                 f"{type(self).__name__}: got eval_type={eval_type!r}; expected 'classification' or 'multilabel'"
             )

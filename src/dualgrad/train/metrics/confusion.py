@@ -9,6 +9,8 @@ import numpy as np
 
 from dualgrad.train.metrics.metric import Metric, rearrange_inputs
 
+from ..._settings import one_of
+
 __all__ = ["ConfusionMatrix", "ConfusionMatrixMetric"]
 
 
@@ -42,7 +44,7 @@ class ConfusionMatrix(Metric):
 
     def __init__(self, num_classes: int, normalize: str = "no_norm", threshold: float = 0.5) -> None:
         super().__init__()
-        if normalize not in ("target", "prediction", "all", "no_norm"):
+        if not one_of(normalize, ("target", "prediction", "all", "no_norm")):
             raise ValueError(
                 f"ConfusionMatrix: got normalize={normalize!r}; expected 'target', 'prediction', 'all' or 'no_norm'"
             )
@@ -201,7 +203,7 @@ class ConfusionMatrixMetric(Metric):
         short = _SHORT_NAMES.get(metric_name.lower().replace(" ", "_"))
         if short is None:
             raise ValueError(f"ConfusionMatrixMetric: there is no rate {metric_name!r}; there are {list(_LONG_NAMES)}")
-        if decrease not in _REDUCTIONS:
+        if not one_of(decrease, _REDUCTIONS):
             raise ValueError(f"ConfusionMatrixMetric: got decrease={decrease!r}; expected one of {_REDUCTIONS}")
         if calculation_method and decrease != "mean":
             raise ValueError(

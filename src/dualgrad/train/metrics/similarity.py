@@ -8,6 +8,8 @@ import numpy as np
 
 from dualgrad.train.metrics.metric import Metric, rearrange_inputs
 
+from ..._settings import one_of
+
 __all__ = ["CosineSimilarity", "Dice"]
 
 
@@ -38,9 +40,9 @@ class CosineSimilarity(Metric):
 
     def __init__(self, similarity: str = "cosine", reduction: str = "none", zero_diagonal: bool = True) -> None:
         super().__init__()
-        if similarity not in ("cosine", "dot"):
+        if not one_of(similarity, ("cosine", "dot")):
             raise ValueError(f"CosineSimilarity: got similarity={similarity!r}; expected 'cosine' or 'dot'")
-        if reduction not in ("none", "sum", "mean"):
+        if not one_of(reduction, ("none", "sum", "mean")):
             raise ValueError(f"CosineSimilarity: got reduction={reduction!r}; expected 'none', 'sum' or 'mean'")
         self.similarity = similarity
         self.reduction = reduction

@@ -18,6 +18,8 @@ from dualgrad.ops.random._samples import _own, _uniform
 from dualgrad.ops.random.drawing import _source
 from dualgrad.tensor import Tensor
 
+from ...._settings import whole_number
+
 __all__ = ["Distribution"]
 _LOG_2_PI = math.log(2 * math.pi)
 
@@ -58,6 +60,9 @@ class Distribution(Cell):
 
     def __init__(self, seed: int | None, dtype: Any, name: str, param: dict[str, Any]) -> None:
         super().__init__()
+        if not isinstance(param, dict):
+            raise TypeError(f"{name}: param must be a dict of parameters by name, got {type(param).__name__}")
+        seed = None if seed is None else whole_number(name, "seed", seed)
         self.seed = seed
         self.name = name
         self.dtype: mstype.DType = as_dtype(dtype, where=name)
@@ -186,6 +191,8 @@ class Distribution(Cell):
         return drawn if drawn.dtype is self.dtype else drawn.astype(self.dtype)
 
     def construct(self, name: str, *args: Any, **kwargs: Any) -> Tensor:
+        if not isinstance(name, str) or not callable(getattr(self, name, None)):
+            raise ValueError(f"{type(self).__name__}: name is {name!r:.40}; expected a method, as 'log_prob'")
         return getattr(self, name)(*args, **kwargs)
 
     def _u(self, shape: tuple[int, ...]) -> Tensor:

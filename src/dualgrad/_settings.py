@@ -1,0 +1,86 @@
+"""Checks of settings: choices, numbers, integers and truth values that functions are given beside their operands.
+
+Python compares and converts anything, and an object that cannot be compared complains about itself: an array has no
+truth value, a list no hash, a dict no order. These checks say which setting of which function it was.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+import numpy as np
+
+__all__ = ["array_of", "described", "number_or_tensor", "one_of", "real_number", "room", "truth_value", "whole_number"]
+
+_PLAIN = (str, int, float, complex, np.generic, type(None))
+_MOST = 2**63 - 1
+
+
+def one_of(value: Any, choices: Any) -> bool:
+    """Whether a text, a number or None is one of a few; other objects are not."""
+    return isinstance(value, _PLAIN) and value in choices
+
+
+def real_number(name: str, what: str, value: Any) -> Any:
+    """A real number, or an array or tensor of one; TypeError for other objects."""
+    if isinstance(value, int | float):
+        return value
+    if _kind(value) in tuple("biuf") and math.prod(value.shape) == 1:
+        return value
+    raise TypeError(f"{name}: {what} must be a number, got {described(value)}")
+
+
+def number_or_tensor(name: str, what: str, value: Any) -> Any:
+    """A number, or an array or tensor of numbers in any shape; TypeError for other objects."""
+    if isinstance(value, int | float | complex) or _kind(value) in tuple("biufc"):
+        return value
+    raise TypeError(f"{name}: {what} must be a number or a Tensor, got {described(value)}")
+
+
+def _kind(value: Any) -> str:
+    """The kind of the elements of an array or tensor, as NumPy has it."""
+    dtype = getattr(value, "dtype", None)
+    return getattr(getattr(dtype, "numpy", dtype), "kind", "")
+
+
+def whole_number(name: str, what: str, value: Any, least: int = 0) -> int:
+    """An int from `least` on that fits into an index."""
+    try:
+        found = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name}: {what} must be an int, got {described(value)}") from None
+    if not least <= found <= _MOST:
+        raise ValueError(f"{name}: {what} is {found}; expected an int from {least} to {_MOST}")
+    return found
+
+
+def room(name: str, shape: tuple[int, ...], itemsize: int = 8) -> None:
+    """Raise ValueError for a shape that no memory holds, and that NumPy cannot count."""
+    if math.prod([max(n, 1) for n in shape]) * itemsize > _MOST:
+        raise ValueError(f"{name}: an array of shape {shape} is larger than any memory")
+
+
+def truth_value(name: str, what: str, value: Any) -> bool:
+    """A truth value; TypeError for what has none, such as an array of several elements."""
+    if isinstance(value, int):
+        return bool(value)
+    if isinstance(value, np.ndarray) and value.size != 1:
+        raise TypeError(f"{name}: {what} must be a bool, got {described(value)}")
+    return bool(value)
+
+
+def array_of(name: str, what: str, value: Any) -> np.ndarray:
+    """Nested lists as an array; ValueError where rows have several lengths."""
+    try:
+        return np.asarray(value)
+    except ValueError:
+        raise ValueError(f"{name}: the rows of {what} have several lengths: {value!r:.60}") from None
+
+
+def described(value: Any) -> str:
+    """The type of an object, with the shape of an array or tensor."""
+    kind = type(value).__name__
+    shape = getattr(value, "shape", None)
+    return f"{kind} of shape {shape}" if isinstance(shape, tuple) else kind
