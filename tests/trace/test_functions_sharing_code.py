@@ -377,7 +377,7 @@ PURE = {"jit": (jitted, lambda f: dg.jit(f, pure=True), same)}
 NOT_GUARDED = {"tensor", "variable that a call makes", "variable that a call restores"}
 
 
-@pytest.mark.parametrize("name", PLACES.keys() - NOT_GUARDED)
+@pytest.mark.parametrize("name", sorted(PLACES.keys() - NOT_GUARDED))
 def test_sequences_see_a_guard_that_is_missing(name):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
