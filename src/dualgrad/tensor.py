@@ -19,7 +19,7 @@ from ._dtypes import MAKERS, default_float
 from ._engine.arrays.shared import SharedArray
 from ._engine.transforms import tensor as _engine
 from ._engine.transforms.custom import hook_tensor, on_tape
-from ._engine.transforms.handles import install
+from ._engine.transforms.handles import as_array, install
 from ._foreign import TENSOR, attach, refuse_keywords, without_foreign
 from ._format import format_repr, format_str
 from ._initial_values import initial_values, shape_of
@@ -431,13 +431,14 @@ class Tensor(TensorMethods):
 
     def __reduce__(self) -> tuple[Any, ...]:
         stay(self, "pickle")
-        return _restore, (self.asnumpy(),)
+        return (_restore_array if self._is_array else _restore), (self.asnumpy(),)
 
     def __copy__(self) -> Tensor:
         return +self
 
     def __deepcopy__(self, memo: dict[Any, Any]) -> Tensor:
-        return Tensor(self)
+        found = Tensor(self)
+        return as_array(found) if self._is_array else found
 
     # -------------------------------------------------------------------------------------------------
     # assigning
@@ -588,6 +589,10 @@ def _restore(array: np.ndarray) -> Tensor:
     t = Tensor.__new__(Tensor)
     t._from_ndarray(array, False)
     return t
+
+
+def _restore_array(array: np.ndarray) -> Tensor:
+    return as_array(_restore(array))
 
 
 def tensor(input_data: Any = None, dtype: Any = None, shape: Any = None, init: Any = None, **others: Any) -> Tensor:

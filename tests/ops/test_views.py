@@ -1,7 +1,9 @@
 """Views of arrays: every way to make an array, to take a view, to write, to read and to run, beside NumPy."""
 
+import copy
 import gc
 import itertools
+import pickle
 import random
 from collections import Counter
 
@@ -286,6 +288,17 @@ def test_other_tensors_have_no_views():
         assert t[0, 0] != 5.0
     number = mnp.zeros(3)[1:][0]
     assert number._alias is None
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
+def test_copies_and_pickles_of_arrays_are_arrays(copied):
+    for a in (mnp.zeros((2, 3)), mnp.zeros((4, 3))[1:3], mnp.zeros((3, 2)).T):
+        b = copied(a)
+        row = b[0]
+        row += 1.0
+        assert b.asnumpy().sum() == 3.0
+        assert not a.asnumpy().any()
+    assert not copied(Tensor([1.0]))._is_array
 
 
 def test_a_copy_is_no_view():
