@@ -1,5 +1,6 @@
 """Levels: perturbations are never confused, closed levels never leak, whatever is nested in whatever."""
 
+import contextlib
 import threading
 
 import numpy as np
@@ -197,10 +198,11 @@ def test_aux_is_the_way_to_keep_an_intermediate_value():
 def test_a_value_of_another_threads_level_is_an_error():
     errors = []
 
-    def f(x):
+    def f(x, meant=contextlib.nullcontext):
         def work():
             try:
-                _ = x * 2.0
+                with meant():
+                    _ = x * 2.0
             except RuntimeError as error:
                 errors.append(str(error))
 
@@ -209,9 +211,11 @@ def test_a_value_of_another_threads_level_is_an_error():
         worker.join()
         return x * x
 
-    assert float(dg.grad(f)(t(3.0))) == 6.0
-    assert len(errors) == 1
-    assert "thread" in errors[0]
+    with pytest.raises(dg.LeavesDerivativeError, match="the error was caught"):
+        dg.grad(f)(t(3.0))
+    assert float(dg.grad(lambda x: f(x, dg.allow_leaving))(t(3.0))) == 6.0
+    assert len(errors) == 2
+    assert "thread" in errors[1]
 
 
 def test_threads_differentiate_independently():
