@@ -159,7 +159,7 @@ def test_types_follow_the_library():
     assert mnp.asarray(x) is x
     assert mnp.array(x) is not x
     assert isinstance(mnp.shape(x), tuple)
-    assert mnp.allclose(x, [1.0, 2.0]) is True
+    assert mnp.allclose(x, [1.0, 2.0]).dtype is mnp.all(x == x).dtype is dg.bool_
 
 
 @pytest.mark.parametrize("axis", [0, 1, None])
