@@ -4,7 +4,9 @@ from .signature cimport Signature
 
 
 cdef Specialisation specialisation_for(Function function, tuple key, Signature g)
-cdef Specialisation nearby(Function function, tuple args)
+cdef object number_of(tuple args)
+cdef bint is_skipped(Function function) noexcept
+cdef bint waits(Function function, Specialisation special) except -1
 cdef bint may_be_recorded(Function function, Specialisation special) except -1
 cdef int book_eager(Function function, Specialisation special, double seconds) except -1
 cdef int book_recorded(Function function, Specialisation special) except -1

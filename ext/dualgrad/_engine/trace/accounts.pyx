@@ -27,7 +27,8 @@ from cpython.object cimport PyObject
 import numpy as np
 
 from ..arrays.array cimport ARRAY, Array, Value
-from ..transforms.handles cimport TensorBase, value_in
+from ..transforms.containers cimport LEAF, kind_of
+from ..transforms.handles cimport TensorBase, is_plain, value_in
 from .signature cimport ByIdentity
 
 cdef extern from "memory/shared.h":
@@ -43,6 +44,9 @@ cdef enum:
     WAITING = 4096                  # signatures without a program that are remembered,
     HOLDING = 64                    # and those of them that keep objects alive
     FORMS = 4096
+    MOST_ARGUMENTS = 16
+    IDLE = 256                      # calls that have had to wait, before most unknown ones are skipped
+    LOOKS = 8                       # of so many calls one is looked at
     MOST_BYTES = 1 << 29            # of one function
 
 cdef double CREDIT_SECONDS = 1.0
@@ -69,6 +73,8 @@ cdef Specialisation specialisation_for(Function function, tuple key, Signature g
         count_form(function, special, 1)
         if special.holds:
             hold(function, special)
+        if special.near not in function.nearby:
+            put_nearby(function, special)
     rest(function, special)
     return special
 
@@ -110,17 +116,29 @@ cdef int forget(Function function, tuple key) except -1:
 
 
 cdef object number_of(tuple args):
-    """A number for arguments, the same for tensors of the same types and shapes and for the same objects; or None."""
+    """A number by which arguments find their signature without a key, which takes longer than many a call. Arguments of
+    one signature have one number. None: they may have several, or none."""
     cdef unsigned long long h = 0
     cdef Value v
-    cdef int i
-    for x in args:
+    cdef int i, k
+    if len(args) > MOST_ARGUMENTS:
+        return None
+    for k in range(len(args)):
+        x = args[k]
         if not isinstance(x, TensorBase):
-            h = (h ^ <unsigned long long><size_t><PyObject *>x) * FACTOR
+            if type(x) in VALUES:
+                h = (h ^ <unsigned long long>hash(x)) * FACTOR
+            elif kind_of(x) == LEAF and not isinstance(x, np.generic):
+                h = (h ^ <unsigned long long><size_t><PyObject *>x) * FACTOR
+            else:
+                return None
             continue
         v = value_in(<TensorBase>x)
-        if v is None or v.kind != ARRAY:
+        if v is None or v.kind != ARRAY or not is_plain(x):
             return None
+        for i in range(k):
+            if args[i] is x:
+                return None
         h = (h ^ <unsigned long long>(<Array>v).typenum) * FACTOR
         for i in range((<Array>v).ndim):
             h = (h ^ <unsigned long long>(<Array>v).shape[i]) * FACTOR
@@ -128,17 +146,39 @@ cdef object number_of(tuple args):
     return h
 
 
-cdef Specialisation nearby(Function function, tuple args):
-    """A signature that the arguments may have, or None. It saves the key, which takes longer than many a replay."""
-    number = number_of(args) if function.nearby else None
-    return None if number is None else function.nearby.get(number)
-
-
 cdef int put_nearby(Function function, Specialisation special) except -1:
     """Let the arguments of a signature lead to it."""
     if special.near is not None:
         function.nearby[special.near] = special
     return 0
+
+
+cdef bint is_skipped(Function function) noexcept:
+    """Whether a call with unknown arguments runs eagerly without a look at its signature: most of them, if no call has
+    been recorded for long."""
+    if function.idle < IDLE:
+        return False
+    function.skips += 1
+    return function.skips % LOOKS != 0
+
+
+cdef bint waits(Function function, Specialisation special) except -1:
+    """Whether a call of a signature without a program runs eagerly for sure; then it is booked, with the time that such
+    calls have taken. Some are left to be timed again."""
+    cdef double seconds
+    if special.recordings % 2 or special.calls % LOOKS == 0 or may_get_credit(function, special):
+        return False
+    seconds = special.waited / special.calls
+    if special.calls + 1 >= LEAST and special.waited + seconds >= function.cost:
+        return False
+    special.calls += 1
+    special.waited += seconds
+    return True
+
+
+cdef bint may_get_credit(Function function, Specialisation special) except -1:
+    return not values_differ(function, special) and (
+        function.debt < CREDIT or function.debt < MOST_CREDIT and function.spent < CREDIT_SECONDS)
 
 
 cdef int count_form(Function function, Specialisation special, int n) except -1:
@@ -171,6 +211,7 @@ cdef bint may_be_recorded(Function function, Specialisation special) except -1:
     else:
         rest_again(function, special)
         return False
+    function.idle = 0
     special.pair = special.waited = 0.0
     special.calls = 0
     function.waiting.pop(special.key, None)
@@ -183,11 +224,12 @@ cdef bint has_credit(Function function, Specialisation special) except -1:
         warn(function, f"an argument that is no tensor was different at each of {MISSES} calls, and a program is "
              f"recorded for one value; pass a Tensor instead of a number", None)
         return False
-    return function.debt < CREDIT or function.debt < MOST_CREDIT and function.spent < CREDIT_SECONDS
+    return may_get_credit(function, special)
 
 
 cdef int book_eager(Function function, Specialisation special, double seconds) except -1:
     """A call has run eagerly which might have been recorded."""
+    function.idle += 1
     special.calls += 1
     special.waited += seconds
     function.pace = seconds if function.pace == 0 else function.pace + (seconds - function.pace) / 16

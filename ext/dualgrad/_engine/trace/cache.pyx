@@ -33,8 +33,8 @@ from ..transforms.naming import found_at, place_of
 from ..primitives.registry cimport EFFECTS
 from ..compiler.plan cimport is_on_numbers
 from ..compiler.program cimport FROM_HANDLE
-from .accounts cimport (book_eager, book_recorded, book_replayed, lose_program, may_be_recorded, nearby,
-                        specialisation_for, why_waiting)
+from .accounts cimport (book_eager, book_recorded, book_replayed, is_skipped, lose_program, may_be_recorded, number_of,
+                        specialisation_for, waits, why_waiting)
 from .recordings cimport Function, Specialisation, change_in_words, go_eager, record_call
 from .replay cimport (FAILED, Recording, arguments_not_reached, checked_replay, replays_are_checked, still_valid,
                       stands_for, try_replay)
@@ -353,14 +353,19 @@ cdef object replay_latest(Function function, object fn, list parts, object call,
         special = function.latest
         arrays = None if special is None else special.fitting(args)
         if arrays is None:
-            special = nearby(function, args)
-            arrays = None if special is None else special.fitting(args)
+            number = number_of(args) if function.nearby else None
+            special = None if number is None else function.nearby.get(number)
+            if special is None:
+                return FAILED if number is not None and call is not None and is_skipped(function) else NotImplemented
+            arrays = special.fitting(args)
         if arrays is None:
             return NotImplemented
         if special.eager:
             return FAILED
         confirmed = special.confirmed
-        if confirmed is None or (confirmed.call is not fn and not stands_for(confirmed, fn, parts)):
+        if confirmed is None:
+            return FAILED if waits(function, special) else NotImplemented
+        if confirmed.call is not fn and not stands_for(confirmed, fn, parts):
             return NotImplemented
         inputs = [x for x in args if isinstance(x, TensorBase)]
         if not still_valid(confirmed, inputs):

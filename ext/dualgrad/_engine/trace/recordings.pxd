@@ -46,6 +46,8 @@ cdef class Function:
     cdef dict forms                 # form of keys -> how many of them were met and have no program
     cdef int debt                   # programs that are not paid yet,
     cdef double spent               # and what they have cost
+    cdef int idle                   # calls that had to wait since one was last to be recorded,
+    cdef int skips                  # and calls since whose signature nobody has asked for
     cdef double cost                # seconds that a program costs,
     cdef double pace                # and that an eager call takes
     cdef bint pure                  # its results depend only on arguments and tensors
