@@ -129,13 +129,13 @@ def test_a_global_that_changes_every_ten_calls_is_not_recorded_for_ever():
     f, x = watched(lambda x: ops.sum(x * settings.scale)), Tensor([1.0, 2.0])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for k in range(8_000):
+        for k in range(13_000):
             if k % 10 == 0:
                 settings.scale = float(k)
-            if k == 6_000:
+            if k == 11_000:
                 before = len(f.recorded)
             assert float(f(x)) == 3.0 * settings.scale
-    assert len(f.recorded) - before <= 2_000 // LEAST
+    assert len(f.recorded) - before < 2 * 2_000 // 10  # that would be all changes
 
 
 @pytest.mark.parametrize("times", [1, 2])
