@@ -378,7 +378,7 @@ class SameObject:
         self.held = held
 
     def __eq__(self, other):
-        return self.held is other.held
+        return isinstance(other, SameObject) and self.held is other.held
 
 
 cdef class Guards:

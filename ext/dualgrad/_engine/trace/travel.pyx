@@ -38,6 +38,7 @@ from ..transforms.transformed cimport Transformed
 from .bytecode cimport names_of
 from .executed cimport OURS, PURE, USERS, Executed, trust_of, trust_of_name
 from .guards cimport Guard, Guards
+from .guards import SameObject
 from .keys cimport containers_of, same_function
 from .kinds cimport number_or_text
 from .objects cimport PyFunction_Check, PyModule_Check, address, addresses, attributes_of_module, trust_of_class
@@ -272,7 +273,7 @@ cdef bint hold_on_arrival(Guards guards, list facts) except -1:
             return False
         guards.entries(around, tuple(before), around, f"an attribute of the module {name}")
     for g in guards.slow:
-        if type(g).__name__ == "Raising" and g.found != ([], ({}, None)):
+        if type(g).__name__ == "Raising" and g.found != ([], ({}, SameObject(None))):
             return False
     guards.gather_words()
     return True
