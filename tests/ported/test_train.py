@@ -470,7 +470,8 @@ def test_checkpoints_of_steps(tmp_path, every, most):
     assert {path.name for path in tmp_path.iterdir()} == set(names)
     for name, step in names.items():
         twin = Line()
-        assert dg.load_param_into_net(twin, dg.load_checkpoint(tmp_path / name)) == ([], [])
+        found = dg.load_checkpoint(tmp_path / name)  # the state of the optimiser is there too
+        assert dg.load_param_into_net(twin, found) == ([], [key for key in found if key not in twin.parameters_dict()])
         assert same(values(twin), states[step - 1])
     assert Path(callback.latest_ckpt_file_name).name == [*names][-1]
 
