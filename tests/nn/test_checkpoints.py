@@ -92,6 +92,38 @@ def test_arguments_of_another_kind():
     assert_raises(TypeError, lambda: dg.load_param_into_net(Net(), {}, 1), "strict_load", "int")
 
 
+W = {"w": Parameter([1.0])}
+REFUSED = {
+    "a number": (TypeError, lambda path: dg.save_checkpoint(3.0, path), "expected a Cell", "float"),
+    "a set": (TypeError, lambda path: dg.save_checkpoint({1.0}, path), "expected a Cell", "set"),
+    "a bare tensor in a list": (TypeError, lambda path: dg.save_checkpoint([Tensor([1.0])], path), "entry 0", "Tensor"),
+    "an entry without data": (TypeError, lambda path: dg.save_checkpoint([{"name": "w"}], path), "entry 0", "dict"),
+    "no name": (TypeError, lambda path: dg.save_checkpoint({"": W["w"]}, path), "not empty", "''"),
+    "a number as name": (TypeError, lambda path: dg.save_checkpoint({3: W["w"]}, path), "must be a str", "3"),
+    "text": (TypeError, lambda path: dg.save_checkpoint({"w": "text"}, path), "'w'", "str"),
+    "append_dict": (TypeError, lambda path: dg.save_checkpoint(W, path, append_dict=[1]), "append_dict", "list"),
+    "choice_func": (TypeError, lambda path: dg.save_checkpoint(W, path, choice_func="w"), "choice_func", "str"),
+    "a name twice": (ValueError, lambda path: dg.save_checkpoint(W, path, append_dict=W), "two entries", "'w'"),
+}
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+def test_what_cannot_be_saved_leaves_no_file(kind, tmp_path):
+    error, call, *says = REFUSED[kind]
+    assert_raises(error, lambda: call(tmp_path / "file"), "save_checkpoint", *says)
+    assert not any(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("chosen", [None, ["a"], []])
+@pytest.mark.parametrize("more", [None, {}, {"step": 3}])
+def test_entries_that_are_chosen_or_added(chosen, more, tmp_path):
+    keep = None if chosen is None else lambda name: name in chosen
+    dg.save_checkpoint(Net(), tmp_path / "file", append_dict=more, choice_func=keep)
+    assert list(dg.load_checkpoint(tmp_path / "file")) == ["a", "b", "c"][: 3 if chosen is None else len(chosen)] + [
+        *(more or {})
+    ]
+
+
 # ------------------------------------------------------------------------------------------------ former names
 
 FORMER = {"moving_mean": "mean", "moving_variance": "variance"}
