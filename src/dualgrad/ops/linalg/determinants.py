@@ -192,10 +192,13 @@ def _log_slope(a: Tensor) -> Tensor:
     return transposed(inverted(a, caller="derivative of slogdet"))
 
 
+# The sign is constant. Made once: a rule that calls NumPy's functions depends on what they are replaced by.
+_OF_LOGARITHM = np.array([0.0, 1.0])
+
 _log_determinant = extend.primitive(
     "log_determinant",
     _sign_and_log,
-    jvp=(lambda da, out, a: to_shape(inner(_log_slope(a), da), (*out.shape[:-1], 1)) * np.array([0.0, 1.0]),),
+    jvp=(lambda da, out, a: to_shape(inner(_log_slope(a), da), (*out.shape[:-1], 1)) * _OF_LOGARITHM,),
     vjp=(lambda ct, out, a: _spread(ct[..., 1]) * _log_slope(a),),
     core=(2,),
     summary="sign and logarithm of the absolute value of the determinant",
