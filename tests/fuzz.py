@@ -386,8 +386,8 @@ def spoiled_targets():
         module = importlib.import_module(path)
         for name in _public(module):
             value = getattr(module, name)
-            pythons = getattr(value, "__module__", "") in ("_operator", "builtins", "math")
-            if callable(value) and name not in EXCLUDED and not pythons and parameters_of(value) is not None:
+            others = str(getattr(value, "__module__", "")).split(".")[0] in ("_operator", "builtins", "math", "numpy")
+            if callable(value) and name not in EXCLUDED and not others and parameters_of(value) is not None:
                 found.setdefault(id(value), (f"{path}.{name}", value))
     return sorted(found.values(), key=lambda pair: pair[0])
 

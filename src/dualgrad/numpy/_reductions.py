@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .._settings import number_or_tensor
+from .._settings import number_or_tensor, truth_value
 from ..dtype import uint64, uint_type
 from ..ops._arguments import beside, expanded, floating, one_axis, operand, to_shape
 from ..ops.index.choice import where as _where
@@ -305,6 +305,7 @@ def _nan_place(function: Any) -> None:
         a = tensor_of(a)
         if axis is not None:
             axis = one_axis(f"np.{function.__name__}", axis, a.shape)
+        keepdims = truth_value(f"np.{function.__name__}", "keepdims", keepdims)
         return Tensor(np.asarray(function(numbers(a), axis, keepdims=keepdims)))
 
 

@@ -22,6 +22,7 @@ from .._engine.transforms.inputs import as_input, as_inputs
 from .._engine.transforms.pullback import run_vjp
 from .._engine.transforms.pytrees import differentiable
 from .._nests import mapped
+from .._settings import truth_value
 from ..parameter import Parameter
 from ..tensor import Tensor
 from .positions import PositionError as PositionError
@@ -618,6 +619,7 @@ def jvp(fn: Callable[..., Any], inputs: Any, v: Any, has_aux: bool = False) -> t
     for i, x in enumerate(primals):
         if not differentiable(x):
             raise TypeError(f"jvp: input {i} is a {type(x).__name__}; expected a Tensor or a floating number")
+    has_aux = truth_value("jvp", "has_aux", has_aux)
     value, tangent, aux = run_jvp("jvp", fn, primals, tangents, has_aux)
     if not has_aux:
         return value, tangent

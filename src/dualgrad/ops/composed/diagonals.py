@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..._engine.transforms import tensor as _engine
-from ..._settings import number_or_tensor
+from ..._settings import described, number_or_tensor
 from ...tensor import Tensor
 from .._arguments import OP, converted, integer, one_axis, operand, several_axes, to_shape
 from ..axes._order import moveaxis
@@ -123,6 +123,8 @@ def matrix_band_part(x: Any, lower: Any, upper: Any) -> Tensor:
     inside: Any = True
     for limit, distance in ((lower, -above), (upper, above)):
         t = number_or_tensor("matrix_band_part", "a limit", limit)
+        if np.iscomplexobj(t) if not isinstance(t, Tensor) else t.dtype.is_complex:
+            raise TypeError(f"matrix_band_part: a limit must be a real number or a Tensor of them, got {described(t)}")
         k = to_shape(t, (*t.shape, 1, 1)) if isinstance(t, Tensor) else t
         inside = inside & ((k < 0) | (distance <= k))
     return where(inside, x, np.zeros((), x.dtype.numpy))

@@ -72,9 +72,9 @@ def gather(x: Any, indices: Any, axis: Any, batch_dims: int = 0) -> Tensor:
 def _gathered(name: str, x: Any, indices: Any, axis: Any, batch_dims: int = 0) -> Tensor:
     x = operand(name, x)
     index = index_tensor(name, indices)
-    axis = one_axis(name, axis, x.shape)
+    axis, batch_dims = one_axis(name, axis, x.shape), integer(name, "batch_dims", batch_dims)
     if batch_dims:
-        return _gathered_in_batches(name, x, index, axis, integer(name, "batch_dims", batch_dims))
+        return _gathered_in_batches(name, x, index, axis, batch_dims)
     return read(name, one_axis_pattern(x.shape, axis), x, index)
 
 

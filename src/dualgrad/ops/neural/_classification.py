@@ -245,7 +245,9 @@ def _entropy(
 ) -> Tensor:
     """The loss from logarithms of probabilities."""
     check_reduction(name, reduction)
-    real_number(name, "smoothing", smoothing)
+    smoothing = real_number(name, "label_smoothing", smoothing)
+    if isinstance(smoothing, Tensor) and smoothing.ndim:
+        raise ValueError(f"{name}: label_smoothing has shape {smoothing.shape}; expected a single number")
     if not 0.0 <= smoothing <= 1.0:
         raise ValueError(f"{name}: label_smoothing is {smoothing}; expected a number from 0 to 1")
     smooths = isinstance(smoothing, Tensor) or smoothing != 0  # a tensor has a slope at 0, too

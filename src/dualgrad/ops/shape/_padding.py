@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ..._engine.transforms import tensor as _engine
-from ..._settings import one_of, room
+from ..._settings import number_or_tensor, one_of, room
 from ...tensor import Tensor
 from .._arguments import OP, Primitive, lengths, operand
 from ..index._indices import one_axis_pattern, read
@@ -99,6 +99,7 @@ def surrounded(name: str, x: Tensor, widths: Widths, value: Any) -> Tensor:
         shape.append(start + count + max(behind, 0))
     if isinstance(value, Tensor | np.ndarray) and value.ndim:
         raise ValueError(f"{name}: value has shape {value.shape}; expected a single number")
+    number_or_tensor(name, "the value", value)
     if not any(map(any, widths)):
         return +x
     room(name, tuple(shape))

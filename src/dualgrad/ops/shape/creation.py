@@ -119,7 +119,10 @@ def _filled(name: str, shape: tuple[int, ...], value: Any, dtype: DType | None) 
         return expanded(x, shape)
     if not isinstance(value, bool | int | float | complex | np.generic):
         raise TypeError(f"{name}: the value must be a number or a Tensor, got {type(value).__name__}")
-    return _constant(np.full(shape, value, (dtype or Tensor(value).dtype).numpy))
+    try:
+        return _constant(np.full(shape, value, (dtype or Tensor(value).dtype).numpy))
+    except OverflowError:
+        raise ValueError(f"{name}: the value {value} does not fit {dtype}; give another type") from None
 
 
 def eye(n: int, m: int | None = None, dtype: Any = None) -> Tensor:
