@@ -212,7 +212,8 @@ cdef int arrive(Function function, object call, list parts, tuple recordings) ex
             known = key in function.specialisations or key in function.waiting
         if known:
             continue
-        reach = reachable_from(call, list(captured), executed_of(watched), True, containers_of(parts))
+        reach = reachable_from(call, list(captured), executed_of([*watched, call, *parts]), True,
+                               containers_of(parts))
         if reach.why is not None or not hold_on_arrival(reach.guards, facts):
             continue
         r = Recording()
