@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, Self
 
+from ._engine.transforms.custom import closed_levels, noted, runs_again
 from ._engine.transforms.handles import TensorBase
 
 __all__ = ["GradientHooks", "HookHandle", "Hooks", "forget_programs", "replaced_gradient", "replaced_gradients"]
@@ -96,6 +97,7 @@ class GradientHooks(Hooks):
         super().__init__()
         self._name = name
         self._of_inputs = of_inputs
+        self._levels = closed_levels()  # the loops and blocks in which the tensor is made
 
     def __call__(self, gradient: Any) -> Any:
         for _, hook in self.items():
@@ -103,13 +105,28 @@ class GradientHooks(Hooks):
         return gradient
 
     def add(self, caller: str, hook: Any, prepend: bool = False) -> HookHandle:
+        self._check(caller)
         handle = super().add(caller, hook, prepend)
+        noted("hook", hook)
         self._changed()
         return handle
 
     def remove(self, number: int) -> None:
+        self._check("HookHandle.remove")
+        noted("no hook", self._by_number.get(number))
         super().remove(number)
         self._changed()
+
+    def _check(self, caller: str) -> None:
+        """Raise after a loop or block that a derivative runs again: it registers the hooks of its tensors again."""
+        if self._levels and runs_again(self._levels):
+            raise RuntimeError(
+                f"{caller}: the hook belongs to a tensor of a loop or block that a derivative runs again, which would "
+                "not see the change; register and remove its hooks inside, or let the hook itself decide what it does"
+            )
+
+    def _noted(self) -> tuple[Any, ...]:
+        return tuple(self._by_number.values())
 
     def _changed(self) -> None:
         if self._of_inputs:

@@ -18,7 +18,7 @@ from ._device import CPU, Device
 from ._dtypes import MAKERS, default_float
 from ._engine.arrays.shared import SharedArray
 from ._engine.transforms import tensor as _engine
-from ._engine.transforms.custom import hook_tensor, on_tape
+from ._engine.transforms.custom import check_hookable, hook_tensor, on_tape
 from ._engine.transforms.handles import as_array, install
 from ._foreign import TENSOR, attach, refuse_keywords, without_foreign
 from ._format import format_repr, format_str
@@ -492,6 +492,7 @@ class Tensor(TensorMethods):
         """
         hooks = self._hooks
         if hooks is not None:
+            check_hookable(self, "register_hook")
             return hooks.add("register_hook", hook)
         hooks = GradientHooks("register_hook", self._is_parameter or not on_tape(self))
         handle = hooks.add("register_hook", hook)

@@ -10,9 +10,16 @@ from support import assert_leaves_nothing, assert_raises, f64, numbers
 
 import dualgrad as dg
 from dualgrad import Parameter, Tensor, nn, ops
+from dualgrad.loops import stepping
 from dualgrad.loops.schedule import advances, default_states, first_states, schedule, visits
 
 INNER = Parameter(f64(1.1), name="inner")
+
+
+@pytest.fixture
+def runs_again(monkeypatch):
+    """Loops run again however small their traces are."""
+    monkeypatch.setattr(stepping, "SMALL", -1)
 
 
 def swing(carry, x):
@@ -169,7 +176,7 @@ def test_stretches_of_a_schedule_run_as_few_steps():
 
 @pytest.mark.eager("counts calls")
 @pytest.mark.parametrize(("n", "states"), [(40, 1), (40, 3), (40, 6), (40, None), (1, 1), (2, 5)])
-def test_how_often_the_body_is_run(n, states):
+def test_how_often_the_body_is_run(n, states, runs_again):
     calls = 0
 
     def step(c, _):
@@ -467,7 +474,7 @@ CALLS = {
 @pytest.mark.eager("recorded functions are not run again later")
 @pytest.mark.parametrize("after", [lambda x: x * 5.0, lambda x: x + 0.0])
 @pytest.mark.parametrize("name", CALLS)
-def test_another_tensor_in_a_list_by_the_time_of_the_derivative(name, after):
+def test_another_tensor_in_a_list_by_the_time_of_the_derivative(name, after, runs_again):
     f = rebinding(CALLS[name], after)
     x = f64(0.7)
     for derivative in (dg.grad(f), dg.grad(dg.grad(f)), lambda x: dg.jvp(dg.grad(f), (x,), (x,))):
@@ -510,7 +517,7 @@ def changing(loop, what):
 
 @pytest.mark.eager("recorded functions are not run again later")
 @pytest.mark.parametrize("name", LOOPS)
-def test_another_number_in_a_variable_by_the_time_of_the_derivative(name):
+def test_another_number_in_a_variable_by_the_time_of_the_derivative(name, runs_again):
     x = f64([0.7, 0.3])
     derivatives = (
         dg.grad,
@@ -526,7 +533,7 @@ def test_another_number_in_a_variable_by_the_time_of_the_derivative(name):
 
 @pytest.mark.eager("recorded functions are not run again later")
 @pytest.mark.parametrize("entry", range(12))
-def test_another_number_of_one_step_by_the_time_of_the_derivative(entry):
+def test_another_number_of_one_step_by_the_time_of_the_derivative(entry, runs_again):
     def f(x):
         factors = [1.0 + 0.1 * k for k in range(12)]
         y = ops.fori_loop(0, 12, lambda i, c: ops.sin(c * factors[i]), x)

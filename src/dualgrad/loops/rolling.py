@@ -51,7 +51,7 @@ class Ahead:
     def __init__(self, loop: Loop, init: Any, xs: list[Tensor], first: bool) -> None:
         from .._engine.trace.rolling import roll
 
-        self.loop = loop
+        self.loop, self.first = loop, first
         self.template: Any = template_of(init)
         self.carry, self.results, self.done = init, Results(loop.name, False), 0
         self.beyond = 0  # steps that were executed after the last one of the loop
@@ -83,7 +83,8 @@ class Ahead:
         beyond = self.over
         self.beyond += beyond
         try:
-            after, y = loop.step(k, before, leaves)
+            entry = None if beyond or not self.first else self.done if loop.n is None else loop.at(self.done)
+            after, y = loop.step(k, before, leaves, entry)
             if not same_rest(before, after):
                 unrepeatable(f"{loop.name}: a part of the carry that is no Tensor changes from step to step")
             if not beyond:

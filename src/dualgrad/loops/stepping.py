@@ -1,12 +1,14 @@
 """A loop as one instruction: run once, and reversed from states that are kept along the way.
 
-The first run keeps no inner values. Its reverse rule visits the steps backwards: it runs the loop again from one of a
+A loop whose trace is small is traced as a Python loop is. Of any other one the first run keeps no inner
+values. Its reverse rule visits the steps backwards: it runs the loop again from one of a
 few kept states (`_schedule`), tapes one step, and pulls the cotangents through it. It is written on tensors, so higher
 derivatives run the same schedule on duals, and nothing is ever differentiated through it.
 
-A step may depend on a number of Python that has changed since the first run. So where the sweep arrives at a state that
-the first run kept, the last one among them, both have to be the same. What is deferred has other rounding errors, and
-is not compared.
+A step may depend on something of Python that has changed since the first run. So what a step executes when it is run
+again is compared with what it executed first (`watched`). And where the sweep arrives at a state that the first run
+kept, the last one among them, both have to be the same. What is deferred has other rounding errors, and is not
+compared.
 """
 
 from __future__ import annotations
@@ -23,27 +25,32 @@ from .._engine.transforms.rematerialisation import (
     check_bindings,
     drawn,
     filled,
+    function_in_words,
     kept,
+    new_trail,
     own_containers,
     primal,
     pulled_back,
     recording,
     template_of,
     tensors_of,
+    too_long,
     under_reverse,
     watched,
     whole,
+    written_out,
 )
 from ..random import get_state, put_state
 from ..tensor import Tensor
 from ..transforms.closed import closed
 from .rolling import Ahead, back, can_roll
 from .schedule import default_states, first_states, schedule
-from .steps import Given, Results, as_tensors, check_same, chosen, described, in_order, mapped
+from .steps import Counted, Given, Results, as_tensors, check_same, chosen, described, in_order, mapped
 
 __all__ = ["Loop", "Sweep"]
 
 SHORT = 64  # steps of a loop that is written out where a program is recorded
+SMALL = 2**19  # bytes of a trace that is kept
 OVERHEAD = 400  # bytes of a tensor without its numbers
 
 _INEXACT = {_dtype.float16.num, _dtype.float32.num, _dtype.float64.num, _dtype.complex64.num, _dtype.complex128.num}
@@ -97,12 +104,16 @@ class Loop:
         self.given_by_users: list[Callable[..., Any]] = [f for f in (calls or body, proceed) if f is not None]
         self.masked: bool = False  # samples of a batch end at different steps
         self.keeps: bool = False  # states on the first run
+        self.traced: bool = False  # the steps, as those of a Python loop
         self.written_out: bool = False  # as steps of a program
         self.saved: dict[int, tuple[Any, Any]] = {}
-        self.noted: dict[
-            int, int
-        ] = {}  # entry -> a hash of what its step gives to primitives, if it is not the usual one
-        self.usual: dict[bool, int] = {}  # whether the loop is rolled up -> the usual one
+        self.noted: dict[int, int] = {}  # entry -> a digest of what its step executes, if it is not the usual one
+        self.usual: dict[bool, int] = {}  # whether the number of the step is none of Python's -> the usual one
+        self.trail: Any = new_trail()  # of a usual step
+        self.runs_first: bool = True
+        self.counts: bool = isinstance(given, Counted)
+        self.unseen: set[int] = set()  # entries whose step was given a number that is none of Python's
+        self.rolled: Any = None  # the loop rolled up at the first run, or the attempt at it
         self.starts: list[int] = []  # of the results of each step, in a list of the tensors of all
 
     def __call__(self, init: Any) -> tuple[Any, Any]:
@@ -114,10 +125,15 @@ class Loop:
         if recording() and not self.may_be_rolled_up(init):
             if self.n is None or self.n <= SHORT:
                 self.written_out = True
-                return self.first(init, xs)
+                return written_out(self.first, init, xs)
             unrepeatable(f"{self.name} of {self.n} steps is too long to be written down")
         self.keeps = under_reverse()
-        found = whole(self.name, self.first, self.forward, self.backward, (init, xs), False)
+        self.traced = self.keeps and self.checkpoints is None and not recording()
+        found = whole(self.name, self.first, self.forward, self.backward, (init, xs), False, self.traced)
+        self.runs_first = False
+        if self.traced:
+            self.saved.clear()
+            return found
         self.body, self.proceed = closed(self.body), closed(self.proceed)  # a derivative may run them later
         return found
 
@@ -137,11 +153,12 @@ class Loop:
         assert self.n is not None
         return self.n - 1 - i if self.reverse else i
 
-    def step(self, k: int, carry: Any, leaves: list[Tensor]) -> tuple[Any, Any]:
-        """The step that is given entry k."""
+    def step(self, k: int, carry: Any, leaves: list[Tensor], entry: int | None = None) -> tuple[Any, Any]:
+        """The step that is given entry k; `entry` is that number where k is none of Python's."""
         given = self.given.nest(leaves, k)
         before = bindings((carry, given)) if recording() else []
-        result = self.compared(k, own_containers(carry), given)  # the body may change its lists and dicts
+        own = own_containers(carry)  # the body may change its lists and dicts
+        result = self.compared(k, k if type(k) is int else entry, own, given)
         check_bindings(self.name, before)
         if not isinstance(result, tuple | list) or len(result) != 2:
             raise ValueError(f"{self.name}: the body returned {described(result)}; expected a pair (carry, result)")
@@ -153,30 +170,38 @@ class Loop:
             after = chosen(self.proceed(carry), after, carry)
         return after, y
 
-    def compared(self, k: int, carry: Any, given: Any) -> Any:
+    def compared(self, k: int, entry: int | None, carry: Any, given: Any) -> Any:
         """What the body returns; an error if it does something else now than at the first run."""
-        if self.written_out:
-            return self.body(carry, given)
-        result, noted, again = watched(self.body, carry, given)
-        rolled_up = type(k) is not int  # k is no number then, and gives nothing to primitives
+        symbolic = self.counts and type(k) is not int  # the step cannot be compared with one that is given an int
+        usual = self.usual.get(symbolic)
+        expected = usual if symbolic or entry is None else self.noted.get(entry, usual)
+        trail = self.trail if (usual is None) == self.runs_first and expected == usual else None
+        result, noted, again, where = watched(self.body, trail, carry, given)
         if not again:
-            self.usual.setdefault(rolled_up, noted)
-        if rolled_up not in self.usual or (not rolled_up and True in self.usual):
-            return result  # this step was not among those of its kind at the first run, maybe
-        usual = self.usual[rolled_up]
-        if noted != (usual if rolled_up else self.noted.pop(k, usual)) and again:
-            raise self.changed()
-        if noted != usual and not rolled_up:
-            self.noted[k] = noted
+            if symbolic and entry is not None:
+                self.unseen.add(entry)
+            self.usual.setdefault(symbolic, noted)
+            if entry is not None and not symbolic and noted != self.usual[symbolic]:
+                self.noted[entry] = noted
+            return result
+        known = entry in self.noted or (usual is not None and entry not in self.unseen)
+        if not symbolic and not known and True in self.usual:  # the first run was given a number that is no int
+            if entry is None or self.rolled is None or not self.rolled.is_pure():
+                raise self.changed("")
+            self.noted[entry] = noted
+        elif expected is not None and noted != expected:
+            raise self.changed(where)
         return result
 
-    def changed(self) -> RuntimeError:
+    def changed(self, where: str) -> RuntimeError:
         """The error for a step that depends on something else than its inputs."""
         return RuntimeError(
-            f"{self.name}: a step gave another result when it was run again to be differentiated, so the gradient "
-            f"would be that of another function. What the steps compute has to follow from what they are given and the "
-            f"tensors that they read: let no variable of theirs change before the derivative is taken, make tensors "
-            f"that are kept from call to call before the loop, and draw random numbers with dualgrad"
+            f"{self.name}: a step gave another result when it was run again to be differentiated, or computed it in "
+            f"another way{where}: {function_in_words(self.given_by_users[0])}. So the gradient would be that of "
+            f"another function. What the steps compute has to follow from what they are given and the tensors that "
+            f"they read: let no variable of theirs change before the derivative is taken (carry it along, or write a "
+            f"Python loop), make tensors that are kept from call to call before the loop, and draw random numbers with "
+            f"dualgrad"
         )
 
     def truth(self, carry: Any) -> Any:
@@ -216,6 +241,7 @@ class Loop:
         steps: set[int] = set()
         if recording() and self.may_be_rolled_up(init):
             ahead = Ahead(self, init, xs, True)
+            self.rolled = ahead.rolled
             if ahead.rolled.succeeded:
                 carry, ys, self.n = ahead.finished()
                 return carry, ys
@@ -232,6 +258,8 @@ class Loop:
             if self.proceed is None:
                 results.add(y)
             i += 1
+            if self.traced:
+                self.traced = not too_long(SMALL if self.proceed else SMALL * (i + 4) // (self.n or 1))
         if counting:
             self.n = i
         if self.keeps and not is_written_down():
@@ -287,7 +315,12 @@ class Loop:
         n = self.n or 0
         init, xs, captured = self.split(tensors)
         sweep = Sweep(self, inside, init, xs, captured, wanted, cotangents)
-        if recording() and self.may_be_rolled_up(init, lambda carry: inside.run(captured, self.truth, carry)):
+        symbolic = not self.counts or True in self.usual
+        if (
+            recording()
+            and symbolic
+            and self.may_be_rolled_up(init, lambda carry: inside.run(captured, self.truth, carry))
+        ):
             found = self.rolled_back(sweep, init)
             if found is not None:
                 return [found[j] for j in wanted]
@@ -432,7 +465,7 @@ class Sweep:
         state = self.loop.saved.get(self.loop.at(k) + 1)
         if state is None or same_numbers(found, tensors_of(state[0])):
             return
-        raise self.loop.changed()
+        raise self.loop.changed("")
 
     def has_slope(self, t: Tensor) -> bool:
         """Whether a tensor of the loop can have a cotangent."""

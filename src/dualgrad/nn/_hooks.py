@@ -140,6 +140,10 @@ class _BackwardCall:
     def _text(self, what: str) -> str:
         return f"{self.name}, {what}"
 
+    def _noted(self) -> tuple[Any, ...]:
+        """What tells one rule from another, where a loop or block is run again."""
+        return self.name, *self.hooked.gradients_in._by_number.values(), *self.hooked.gradients_out._by_number.values()
+
     def output(self, output: Any) -> Any:
         """The outputs behind the identity that meets their gradients."""
         tensors = tensors_in(output)

@@ -183,6 +183,11 @@ class _Call:
         """Whether `backward` is given None for outputs without a gradient; the engine asks."""
         return not self.context.materialize_grads
 
+    def _noted(self) -> tuple[Any, ...]:
+        """What tells one rule from another, where a loop or block is run again."""
+        kept = tuple((k, v) for k, v in vars(self.context).items() if k not in _OWN)
+        return self.function, self.function.backward, tuple(self.places), tuple(self.constant), *kept
+
     def result(self) -> Any:
         """The outputs, with this call as their rule."""
         out = call_custom(self._forward, self, self.args, {}, self.name)

@@ -122,6 +122,8 @@ def called(block: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, A
     def first(inputs: tuple[Any, Any]) -> Any:
         return block(*inputs[0], **inputs[1])
 
+    first.__wrapped__ = block  # type: ignore[attr-defined]  # for messages
+
     def forward(inside: Any, tensors: list[Tensor]) -> list[Tensor]:
         return inside.run_whole(tensors[count:], first, filled(template, tensors[:count]))
 

@@ -13,25 +13,72 @@ New values given to older handles (running statistics, counters) stay in the tab
 call as results and the handles are set, once; those of later runs are forgotten. Random numbers are drawn from the
 state that the first run found.
 
-What Python gives to primitives beside tensors (numbers, NumPy arrays, settings) is no operand. A hash of it, and of the
-primitives, tells whether a later run computes the same function: a variable or an attribute may have changed since.
+A later run has to execute what the first run executed; equal numbers are not enough, as `stop_gradient` changes none.
+So a closed call has a *history*: a digest of all that Python executes in it, in order. It tells primitives with their
+parameters, numbers, texts and arrays that Python gave, stops, rules, transforms with their settings, and of each
+operand which tensor it was. A tensor made inside has a *mark* for that, the history at its making; the marks of
+arguments and captured tensors are numbered, or come from the closed call around. Marks and histories do not depend on
+which calls are closed, since that differs from run to run: a block is not closed where nothing differentiates it. Rules
+of derivatives are no part of the history either.
 """
+from cpython.mem cimport PyMem_RawFree, PyMem_RawRealloc
 from cpython.object cimport PyObject
+from libc.string cimport memcpy
 
 from ..arrays.thread cimport thread_state
 from ..arrays.array cimport GET_RANDOM, HOOKS, NODE, PUT_RANDOM, Value
+from ..primitives.watch cimport user_line
 from .nodes cimport without_closed
 from .tape cimport Tape, stripped
 
+from functools import partial
+from types import FunctionType, MethodType
 from zlib import crc32
 
 import numpy as np
 
+cdef enum:
+    DEEP = 6                        # containers and functions in each other that are looked into
+    FEW = 4                         # entries of a list or dict that is no record of calls
+
+
+cdef class Trail:
+
+    def __dealloc__(self):
+        PyMem_RawFree(self.p)
+
+    cdef int note(self, Py_ssize_t at, digest_t history) except -1:
+        cdef Py_ssize_t room
+        cdef void *moved
+        if at == self.capacity:
+            room = 2 * at + 16
+            moved = PyMem_RawRealloc(self.p, room * sizeof(digest_t))
+            if moved is NULL:
+                raise MemoryError()
+            self.p = <digest_t *>moved
+            self.capacity = room
+        self.p[at] = history
+        self.n = at + 1
+        return 0
+
+
+cdef int follow(ClosedCall closed) except -1:
+    """The history has changed: the first run notes that, a later one compares it."""
+    cdef Trail trail = closed.trail
+    cdef Py_ssize_t at = closed.at
+    closed.at += 1
+    if not closed.again:
+        return trail.note(at, closed.history)
+    if closed.differs_at < 0 and (at >= trail.n or trail.p[at] != closed.history):
+        closed.differs_at = at
+        closed.differs = user_line()
+    return 0
+
 
 cdef class ClosedCall:
 
-    cdef Value capture(self, object handle, Value outside):
-        """The value inside of a handle that is read for the first time."""
+    cdef Value capture(self, object handle, Value outside, digest_t mark):
+        """The value inside of a handle that is read for the first time; its mark outside, or zero."""
         cdef Value inside
         if self.again and outside.kind == NODE:     # of a closed tape too: its sweep may run this
             raise RuntimeError(f"{self.level.name}: the function reads a tensor now that it did not read when it was "
@@ -43,44 +90,103 @@ cdef class ClosedCall:
             if inside.kind == NODE and self.level.reverse:
                 inside = (<Tape>self.level).place(stripped(inside))
         self.handles.append(handle)
+        self.marks[id(handle)] = mark if mark else numbered(CAPTURED, len(self.table))
         self.table[id(handle)] = inside
         return inside
 
 
-cdef object plain(object x):
-    """Something hashable for numbers, texts and arrays, and tuples and slices of them; None for anything else."""
+cdef digest_t numbered(int kind, Py_ssize_t i) noexcept:
+    """The mark of argument or captured tensor i."""
+    return mixed(<digest_t>kind, <digest_t>i)
+
+
+cdef digest_t digest_of(object x) except? 0:
+    """A digest of a parameter of a primitive: of numbers, texts and arrays, of tuples, lists and dicts of them, of
+    types and functions, of what objects say of themselves (`_noted`). Other objects of one class are alike."""
+    return digest_to(x, DEEP)
+
+
+cdef digest_t digest_to(object x, int deep) except? 0:
+    cdef digest_t found
+    cdef double real
+    cdef digest_t bits
+    if type(x) is float:
+        real = x
+        memcpy(&bits, &real, sizeof(bits))
+        return mixed(2, bits)
+    if x is None or x is True or x is False:
+        return 3 if x is None else 4 if x is True else 5
     if isinstance(x, str):
-        return x
+        return mixed(6, <digest_t>hash(x))
     if isinstance(x, (int, float, complex)):
-        return repr(x)                          # numbers that differ may have one hash: -1 and -2
-    if isinstance(x, tuple):
-        return tuple([plain(part) for part in x])
-    if isinstance(x, slice):
-        return plain(x.start), plain(x.stop), plain(x.step)
+        return mixed(7, <digest_t>hash(repr(x)))    # numbers that differ may have one hash: -1 and -2
     if isinstance(x, np.ndarray):
-        return x.shape, x.dtype.str, crc32(np.ascontiguousarray(x).data.cast("B")) if x.size else 0
-    return None
+        if x.dtype.kind not in "biufc":
+            return 8
+        return mixed(9, <digest_t>hash((x.shape, x.dtype.str, crc32(np.ascontiguousarray(x).data.cast("B"))
+                                        if x.size else 0)))
+    if isinstance(x, type):
+        return mixed(10, <digest_t>id(x))
+    if deep == 0:
+        return 11
+    if isinstance(x, tuple) or isinstance(x, list) and len(x) <= FEW:
+        found = mixed(12, <digest_t>len(x))
+        for entry in x:
+            found = mixed(found, digest_to(entry, deep - 1))
+        return found
+    if isinstance(x, slice):
+        return mixed(13, digest_to((x.start, x.stop, x.step), deep - 1))
+    if isinstance(x, dict) and len(x) <= FEW:
+        return mixed(14, digest_to(tuple(x.items()), deep - 1))
+    if isinstance(x, (FunctionType, MethodType, partial)):
+        return mixed(15, digest_of_function(x, deep - 1))
+    noted = getattr(type(x), "_noted", None)
+    return mixed(16, digest_to(noted(x), deep)) if callable(noted) else mixed(17, <digest_t>id(type(x)))
 
 
-cdef int note(ClosedCall closed, object x) except -1:
-    """Python gives something that is no tensor to a primitive, or the number of a primitive."""
-    closed.noted = hash((closed.noted, plain(x)))
-    return 0
+cdef digest_t digest_of_function(object fn, int deep) except? 0:
+    """A digest of the code of a function, and of what it holds: the object of a method, defaults, variables."""
+    cdef digest_t found
+    if isinstance(fn, partial):
+        return mixed(digest_to(fn.func, deep), digest_to((fn.args, tuple(fn.keywords.items())), deep))
+    if isinstance(fn, MethodType):
+        return mixed(digest_to(fn.__func__, deep), digest_of_object(fn.__self__, deep))
+    found = mixed(<digest_t>hash(fn.__code__), digest_to((fn.__defaults__, fn.__kwdefaults__), deep))
+    for cell in fn.__closure__ or ():
+        try:
+            held = cell.cell_contents
+        except ValueError:                      # empty
+            held = None
+        found = mixed(found, digest_to(held, deep))
+    return mixed(found, digest_to(tuple([fn.__globals__.get(name) for name in fn.__code__.co_names]), min(deep, 2)))
 
 
-cdef list notes(ClosedCall closed):
-    """What has been noted so far, to put it back after a rule: whether and how rules run depends on the order of a
+cdef digest_t digest_of_object(object x, int deep) except? 0:
+    """A digest of an object whose method is a rule: of its attributes, but for those that are private."""
+    held = getattr(x, "__dict__", None)
+    if hasattr(type(x), "_noted") or type(held) is not dict:
+        return digest_to(x, deep)
+    return mixed(digest_to(type(x), deep), digest_to(tuple([(name, entry) for name, entry in list(held.items())
+                                                            if isinstance(name, str) and name[:1] != "_"]), deep))
+
+
+cdef Moment moment(ClosedCall closed):
+    """The history as it is now, to put it back after a rule: whether and how rules run depends on the order of a
     derivative, so they are no part of the function that is differentiated."""
-    cdef list found = []
-    while closed is not None:
-        found.append((closed, closed.noted))
-        closed = None if closed.again else closed.outer
-    return found
+    cdef Moment now
+    now.history = 0 if closed is None else closed.history
+    now.made = 0 if closed is None else closed.made
+    now.at = 0 if closed is None else closed.at
+    return now
 
 
-cdef int put_back(list before) except -1:
-    for closed, noted in before:
-        (<ClosedCall>closed).noted = noted
+cdef int put_back(ClosedCall closed, Moment before) except -1:
+    if closed is not None and before.history:   # zero: nothing was noted then
+        closed.history = before.history
+        closed.made = before.made
+        closed.at = before.at
+        if closed.differs_at >= before.at:
+            closed.differs_at = -1
     return 0
 
 
@@ -89,12 +195,12 @@ cdef class Rule:
 
     def __call__(self, *args, **settings):
         cdef PyObject *closed = thread_state().closed_call
-        cdef list before
+        cdef Moment before
         if closed is NULL:
             return self.fn(*args, **settings)
-        before = notes(<ClosedCall>closed)
+        before = moment(<ClosedCall>closed)
         found = self.fn(*args, **settings)
-        put_back(before)
+        put_back(<ClosedCall>closed, before)
         return found
 
 

@@ -4,7 +4,10 @@ from ..primitives.opcodes cimport OP_SUBTAPE
 from ..primitives.registry cimport op_name
 from ..values.levels cimport Dual
 from .runs cimport Run, SubTape
-from .tape cimport Slots, Tape
+from .tape cimport Slots, Tape, new_slots
+
+cdef enum:
+    OVERHEAD = 256                  # bytes of a value and its instruction beside the numbers
 
 
 cdef dict report(Tape self):
@@ -30,6 +33,25 @@ cdef dict report(Tape self):
                     nbytes += bytes_of(run.adjoints, seen)
     return {"transform": self.name, "level": self.serial, "leaves": len(self.leaf_slots),
             "instructions": self.n_entries, "by_primitive": by_primitive, "bytes": nbytes}
+
+
+cdef Py_ssize_t weight(Tape tape, Py_ssize_t value, Py_ssize_t entry) except -1:
+    """About how many bytes a tape holds from some value and some instruction on, inner tapes included."""
+    cdef set seen = set()
+    cdef Py_ssize_t total = (tape.values.n - value) * OVERHEAD
+    cdef Slots later = new_slots(0)
+    cdef Run run
+    for i in range(value, tape.values.n):
+        later.push(tape.values.get(i))
+    total += bytes_of(later, seen)
+    for i in range(entry, tape.n_entries):
+        if tape.entries[i].op == OP_SUBTAPE:
+            run = (<SubTape>tape.entries[i].params).run
+            if run is not None:
+                total += weight(run.tape, 0, 0)
+                if run.adjoints is not None:
+                    total += bytes_of(run.adjoints, seen)
+    return total
 
 
 cdef Py_ssize_t bytes_of(Slots slots, set seen) except -1:

@@ -177,7 +177,8 @@ cdef list functionals_of(Run run, TapeEntry *entry, list terms):
 cdef Slots lift_tape(Run run, dict leaf_values, dict inner):
     """The slots of a tape as values of outer tapes: its instructions are copied there, their results kept.
 
-    `leaf_values` maps leaf slots to outer values. `inner` receives lifted runs of inner transforms.
+    `leaf_values` maps leaf slots to outer values. `inner` receives lifted runs of inner transforms; None: they are not
+    needed.
     """
     cdef Tape tape = run.tape
     cdef Tape target
@@ -200,7 +201,7 @@ cdef Slots lift_tape(Run run, dict leaf_values, dict inner):
         results = target.write(entry.op, params_of(entry), operands, results)
         for k in range(entry.n_out):
             lifted.put(entry.slot + k, <Value>results[k])
-        if entry.op == OP_SUBTAPE:
+        if entry.op == OP_SUBTAPE and inner is not None:
             sub = <SubTape>entry.params
             inner[e] = (<SubTape>sub).lift(inner_run_of(run, e, <SubTape>sub), operands)
     return lifted

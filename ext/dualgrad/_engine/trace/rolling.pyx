@@ -238,6 +238,10 @@ cdef class Rolled:
         """Whether the loop has a body."""
         return self.body is not None
 
+    def is_pure(self):
+        """Whether nothing is known to have changed since the first step on which the body depends."""
+        return not self.impure and (self.guards is None or (<Guards>self.guards).broken() is None)
+
     cdef int find_body(self, object reached) except -1:
         """Execute steps until two of them in a row have one structure, and give one program."""
         cdef list now = self.start

@@ -22,16 +22,17 @@ from .gradient cimport ALL_INPUTS, NOTHING, gradients, paired
 from .leaves cimport check_result
 from ..primitives.opcodes cimport *
 from .containers cimport aligned_children, children_of, described
-from .pytrees cimport HOLE, Pairing, check_containers, emptied, noted_containers, refilled, tensors_in
+from .pytrees cimport HOLE, Pairing, check_containers, emptied, noted_containers, refilled, tensors_in, tensors_of
 from ..values.rules cimport to_shape_of, typed, zeros_like
 from ..values.taylor cimport times
 from ..tape.runs cimport CustomRule, raise_reverse_only
-from ..tape.closed_call cimport ClosedCall, notes, put_back
+from ..tape.closed_call cimport ClosedCall
 from ..tape.nodes cimport (
     Environment, closed_values, enter_environment, highest, leave_environment, lower_values, lowered_one_level,
     without_closed)
 from ..tape.tape cimport Slots, Tape, new_detached_tape, new_slots, stripped
-from .handles cimport TensorBase, current_closed_call, give_hooks, read, rebound, value_in, wrap
+from .handles cimport (HAS_RULE, Moment, TensorBase, back_to, current_closed_call, entering, entering_op, give_hooks,
+                       give_mark, note_operand, noting, now, read, rebound, renewed, value_in, wrap)
 from ..values.levels cimport (Algebra, Batch, BatchLevel, Dual, Level, Node, called_rule, constant_of, current_level,
                               make_batch, pop_level, push_level, shape_of, type_of)
 
@@ -66,15 +67,15 @@ cdef list pulled_terms(str name, object backward, tuple template, list ins, obje
     cdef list terms = [], outs = []
     cdef Py_ssize_t i
     cdef Environment environment
+    cdef Moment before = now()
     args = refilled(template, iter([wrap(<Value>v) for v in ins]))
     tensors_in(out, outs)
-    before = notes(current_closed_call())
     environment = environment_of(within, name, ins + [read(<TensorBase>t) for t in outs])
     try:
         result = called_rule(backward, (*args, out, dout), {})
     finally:
         leave_environment(environment)
-    put_back(before)
+    back_to(before)
     if isinstance(result, TensorBase):
         result = (result,)
     if not isinstance(result, (tuple, list)):
@@ -185,7 +186,16 @@ def call_custom(forward, backward, tuple args, dict kwargs, str name, bint rever
         if (<TensorBase>t).parameter or read(<TensorBase>t).kind != ARRAY:
             raise TypeError(f"{name}: a tensor that is differentiated was passed by keyword to a Cell with its own "
                             f"bprop, which is given positional inputs only; pass it by position")
-    return called(forward, backward, args, kwargs, name, reverse_only, new_detached_tape(name))
+    if noting() is None:
+        return called(forward, backward, args, kwargs, name, reverse_only, new_detached_tape(name))
+    entering_op(HAS_RULE)
+    for t in tensors_of(args):
+        note_operand(t)
+    out = called(forward, backward, args, kwargs, name, reverse_only, new_detached_tape(name))
+    entering((name, backward))                  # now: the function may leave numbers for its rule
+    for t in tensors_of(out):
+        give_mark(<TensorBase>t)
+    return out
 
 
 cdef object called(object forward, object backward, tuple args, dict kwargs, str name, bint reverse_only, Tape within):
@@ -197,6 +207,7 @@ cdef object called(object forward, object backward, tuple args, dict kwargs, str
     cdef Tape tape
     cdef Environment environment
     cdef bint reverse = False
+    cdef Moment before
     cdef list values = [], tensors = [], found = []
     tensors_in(args, tensors)
     for t in tensors:
@@ -221,8 +232,8 @@ cdef object called(object forward, object backward, tuple args, dict kwargs, str
     primals = [stripped(<Value>v) if reverse else coefficient(<Value>v, top, 0) for v in values]
     environment = enter_environment(lower_values(top, None))
     try:
-        out = called(forward, backward, refilled(template, iter([wrap(<Value>v) for v in primals])), kwargs, name,
-                     reverse_only, within)
+        below = [renewed(<Value>v, <TensorBase>t) for v, t in zip(primals, tensors)]
+        out = called(forward, backward, refilled(template, iter(below)), kwargs, name, reverse_only, within)
     finally:
         leave_environment(environment)
     check_result(name, out)
@@ -230,7 +241,10 @@ cdef object called(object forward, object backward, tuple args, dict kwargs, str
     if not reverse:
         if reverse_only:
             raise_reverse_only(top.name, name)
-        return custom_forward(backward, template, values, out, found, top, algebra, name, within)
+        before = now()
+        out = custom_forward(backward, template, values, out, found, top, algebra, name, within)
+        back_to(before)
+        return out
     tape = <Tape>top
     rule = CellRule(name, backward, template, emptied(out), reverse_only, within)
     found = tape.write(OP_CUSTOM, rule, values, [stripped(read(<TensorBase>t)) for t in found])
@@ -243,13 +257,11 @@ def hook_tensor(TensorBase t not None, hooks, str name):
     The hooks of a result of an open reverse level go on its tape, as the identity with a rule of its own; those of
     another tensor, or of a parameter, are called by the transforms that it is given to.
     """
-    cdef ClosedCall closed = current_closed_call()
     cdef Value v
+    cdef Moment before = now()
+    check_hookable(t, name)
     if not t.parameter:
         v = without_closed(read(t))
-        if closed is not None and t.birth < closed.level.serial:
-            raise RuntimeError(f"{name}: the tensor is older than the loop or block that is being executed, which "
-                               f"would forget the hook; register it outside, or on a tensor made inside")
         if v.kind == NODE:
             if is_read(<Node>v):
                 raise RuntimeError(f"{name}: the tensor was used before, and what was computed from it then would pass "
@@ -259,6 +271,42 @@ def hook_tensor(TensorBase t not None, hooks, str name):
         elif dual_in(v) is not None:
             raise_reverse_only(dual_in(v).level.name, name)
     give_hooks(t, hooks)
+    back_to(before)                 # so far that depends on how much is differentiated
+    entering_op(HAS_RULE)
+    give_mark(t)
+
+
+def check_hookable(TensorBase t not None, str name):
+    """Raise if a loop or block, whose body may run again, is executed in which a tensor is not made."""
+    cdef ClosedCall closed = current_closed_call()
+    if closed is not None and t.birth < closed.level.serial and (closed.level.reverse or closed.again
+                                                                 or not t.parameter):
+        raise RuntimeError(f"{name}: the tensor is older than the loop or block that is being executed, which would "
+                           f"forget the hook; register it outside, or on a tensor made inside")
+
+
+def closed_levels():
+    """The levels of the closed calls that are executed, for `runs_again`."""
+    cdef ClosedCall closed = current_closed_call()
+    found = []
+    while closed is not None:
+        found.append(closed.level)
+        closed = closed.outer
+    return found
+
+
+def runs_again(list levels):
+    """Whether what one of these closed calls executed is executed again by a derivative."""
+    cdef Level level
+    for level in levels:
+        if level.reverse and not level.open and (<Tape>level).light:
+            return True
+    return False
+
+
+def noted(*what):
+    """Python changes something that rules are computed from; closed calls compare their runs by that, too."""
+    entering(what)
 
 
 def on_tape(TensorBase t not None):
@@ -328,7 +376,7 @@ cdef tuple inputs_within(Tape within, tuple args):
         if is_inexact(type_of(v)):
             node = within.place(v)
             node.slot = i
-            tensors[i] = wrap(node)
+            tensors[i] = renewed(node, <TensorBase>tensors[i])
     return refilled(emptied(args), iter(tensors)), len(tensors)
 
 

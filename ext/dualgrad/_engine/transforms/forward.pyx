@@ -24,7 +24,8 @@ from ..tape.sweeps cimport DROP_SPENT, accumulate, reach, sweep
 from ..tape.nodes cimport without_closed, target_of
 from ..tape.tape cimport Node, Slots, Tape, new_slots, new_tape, stripped
 from ..tape.tape import observers
-from .handles cimport TensorBase, heir, no_hooks, read, relate, wrap
+from .handles cimport (TRANSFORMED, Moment, TensorBase, back_to, entering, heir, no_hooks, note_operand, noting, now,
+                       read, relate, wrap)
 from ..values.algebra cimport make
 from ..values.levels cimport (DUAL_NUMBERS, Algebra, Level, current_level, make_dual, new_batch_level, new_level, part,
                               pop_level, push_level, settle, shape_of, show_leaving)
@@ -74,6 +75,14 @@ cdef object values_of(object out, Level level):
     return in_place(out, after)
 
 
+cdef int note_results(object out) except -1:
+    """Which tensors a function returns, for the closed call around."""
+    if noting() is not None:
+        for t in tensors_of(out):
+            note_operand(t)
+    return 0
+
+
 def run_jvp(str name, fn, tuple primals, tuple tangents, bint has_aux):
     """(output, tangent of the output, aux) of a function along a direction."""
     if may_defer():
@@ -82,7 +91,10 @@ def run_jvp(str name, fn, tuple primals, tuple tangents, bint has_aux):
     cdef Tape tape = new_tape(name) if outer_reverse(current_level()) else None
     cdef list inputs = [], links = [], outputs = []
     cdef Level opened = level if tape is None else tape
+    cdef Moment before
     cdef object out, aux = None
+    if noting() is not None:
+        entering((TRANSFORMED, name, has_aux))
     if len(primals) != len(tangents):
         raise ValueError(f"{name}: {len(primals)} inputs but {len(tangents)} tangents; expected one tangent for each "
                          "input")
@@ -95,11 +107,13 @@ def run_jvp(str name, fn, tuple primals, tuple tangents, bint has_aux):
         if has_aux:
             out, aux = split_aux(name, out)
         check_result(name, out)
+        note_results(out)
     except ValueError as error:
         show_leaving(error)
         raise
     finally:
         pop_level(opened)
+    before = now()
     if tape is not None:
         values = {}
         moved = {}
@@ -109,6 +123,7 @@ def run_jvp(str name, fn, tuple primals, tuple tangents, bint has_aux):
         for (slot, k), v in compose_forward(tape, level, DUAL_NUMBERS, inputs, links,
                                             [(slot, k) for slot in outputs for k in (0, 1)]).items():
             (moved if k else values)[slot] = v
+        back_to(before)
         return (replaced(tape, out, values),
                 in_place(out, [zeroed(tape, <TensorBase>t, moved) for t in tensors_of(out)]),
                 None if aux is None else replaced(tape, aux, values))
@@ -126,12 +141,15 @@ def run_forward(str name, Algebra algebra, fn, list inputs):
     if may_defer():
         return deferring(run_forward, (name, algebra, fn, inputs), {})
     cdef list stacks = None
+    cdef Moment before
     cdef list args = [], operands = [], links = [], outputs = [], found = []
     cdef Level level, opened
     cdef Tape tape
     cdef Node node
     cdef Value v
     cdef int k
+    if noting() is not None:
+        entering((TRANSFORMED, name, algebra.name))
     if algebra.stacked:                 # their batches are inside the elements: earlier levels
         stacks = []
         for k in range(algebra.dim):
@@ -147,6 +165,8 @@ def run_forward(str name, Algebra algebra, fn, list inputs):
     opened = level if tape is None else tape
     for i, parts in enumerate(inputs):
         no_hooks(name, <TensorBase>parts[0])
+        for t in parts:
+            note_operand(t)
         values = checked_coefficients(name, algebra, i, parts)
         if tape is None:
             args.append(heir(parts[0], make(level, algebra, [entered(level, k, <Value>v)
@@ -164,11 +184,13 @@ def run_forward(str name, Algebra algebra, fn, list inputs):
         out = fn(*args)
         settle(opened)
         check_result(name, out)
+        note_results(out)
     except ValueError as error:
         show_leaving(error)
         raise
     finally:
         pop_level(opened)
+    before = now()
     single = isinstance(out, TensorBase)
     exported = {}
     if tape is not None:
@@ -176,6 +198,7 @@ def run_forward(str name, Algebra algebra, fn, list inputs):
         exported = compose_forward(tape, level, algebra, operands, links,
                                    [(slot, k) for slot in outputs for k in range(algebra.dim)
                                     if k == 0 or part(tape.values.get(slot), level, k) is not None])
+    back_to(before)
     for t in tensors_of(out):
         v = read(<TensorBase>t) if tape is not None else without_closed(read(<TensorBase>t))
         if v.kind == NODE and (<Node>v).level is tape:

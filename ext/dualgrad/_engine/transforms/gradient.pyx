@@ -31,7 +31,8 @@ from ..tape.tape cimport Node, Slots, Tape, new_slots, new_tape, stripped
 from ..tape.tape import observers
 from ..primitives.execute cimport deferring, may_defer
 from .calls cimport outermost_in_graph_mode, transform_called
-from .handles cimport TensorBase, after_hooks, heir, hooks_exist, hooks_of, read, value_in, wrap
+from .handles cimport (TRANSFORMED, Moment, TensorBase, after_hooks, back_to, entering, heir, hooks_exist, hooks_of,
+                       noting, now, read, value_in, wrap)
 from .transformed import check_weights
 from ..values.levels cimport (Level, array_of, current_level, pop_level, push_level, settle, show_leaving,
                               type_of)
@@ -109,6 +110,9 @@ cdef tuple gradients(str name, object fn, tuple args, dict kwargs, Which which, 
     cdef Py_ssize_t n_inputs, n_constants
     cdef object out, aux = None
     cdef bint by_name = False           # keyword inputs are differentiated too
+    if noting() is not None:
+        entering((TRANSFORMED, name, which, positions, has_sens, has_aux, want_value,
+                  tuple([(getattr(p, "name", None), p.requires_grad) for p in parameters])))
     if which == AT_POSITIONS:
         args = with_leaves_at(tape, args, positions, slots, originals)
     else:
@@ -355,11 +359,13 @@ cdef tuple finish(Tape tape, list slots, Py_ssize_t n_inputs, list originals, li
             collect_quietly(tape, out, value_slots)
         if aux is not None:
             collect_quietly(tape, aux, value_slots)
+    cdef Moment before = now()
     if observers:
         reports = [report(tape) for _ in observers]
     retain = pull_back(tape, slots, leaf_slots, links, seed_slots, seeds, value_slots, gradients, exported, True)
     call_hooks(originals, parameters, parameter_at, gradients, n_inputs)
     fill_zeros(tape, slots, gradients)
+    back_to(before)
     value = None if out is None else replaced(tape, out, exported)
     aux = None if aux is None else replaced(tape, aux, exported)
     inputs = of_inputs(originals, gradients)

@@ -2,7 +2,8 @@
 from cpython.object cimport PyObject
 
 from ..arrays.array cimport Array, Value
-from ..tape.closed_call cimport ClosedCall
+from ..arrays.thread cimport thread_state
+from ..tape.closed_call cimport ClosedCall, Moment, digest_t
 
 
 cdef extern from *:
@@ -35,6 +36,13 @@ cdef class Alias:
     cdef Py_ssize_t n, room
 
 
+cdef enum:                          # what happens in a closed call beside primitives, by numbers above all opcodes
+    STOPPED = 1000001
+    WEAK                            # the number of a step of a loop is an operand
+    TRANSFORMED                     # a transform takes and returns tensors
+    HAS_RULE                        # a function with a rule of its own
+
+
 cdef class TensorBase:
     cdef Value value            # read by `value_in`, written by `put`: threads share handles
     cdef bint parameter         # a Parameter: reading it registers with the open levels that differentiate it
@@ -42,6 +50,7 @@ cdef class TensorBase:
     cdef long long birth        # the level serial when it was made
     # Called with the gradient by this tensor, return the one to use; None for no hooks: see `hooks_of` and `set_hooks`.
     cdef object hooks
+    cdef digest_t mark          # made in a closed call: which tensor of it this is, see closed_call.pyx
     cdef Alias alias            # of arrays, of views and of tensors that have views; else None
 
 
@@ -55,7 +64,24 @@ cdef bint is_plain(object x) noexcept
 cdef bint is_plain_class(object kind) noexcept
 cdef Value read(TensorBase t)
 cdef Array array_operand(object array)
+cdef ClosedCall noting_call()
+cdef digest_t mark_of(TensorBase t, ClosedCall closed) except? 0
+cdef int note_operand(object x) except -1
+cdef object marked(Value v, Moment before)
+cdef object renewed(Value v, TensorBase t)
+cdef int put_mark(TensorBase t, ClosedCall closed, digest_t mark) except -1
+
+
+cdef inline ClosedCall noting():
+    """The closed call that notes what Python executes now, or None."""
+    return None if thread_state().closed_call is NULL else noting_call()
+
+
+cdef int give_mark(TensorBase t) except -1
 cdef int entering(object x) except -1
+cdef int entering_op(int op) except -1
+cdef Moment now()
+cdef int back_to(Moment before) except -1
 cdef Value value_of(object x)
 cdef ClosedCall current_closed_call()
 cdef ClosedCall swap_closed_call(ClosedCall closed)
@@ -69,7 +95,7 @@ cdef int no_hooks(str name, TensorBase t) except -1
 cdef Alias ARRAY_ALIAS              # of arrays without views
 
 
-cdef Value renewed(TensorBase t)
+cdef Value renewed_view(TensorBase t)
 cdef int outdate_views(TensorBase t) except -1
 cpdef object as_array(TensorBase t)
 cpdef object as_view(TensorBase t, TensorBase source, how, layout, refused)
@@ -94,7 +120,7 @@ cdef int relate(list before, list after) except -1
 cdef inline Value value_in(TensorBase t):
     """What a tensor holds; None before its __init__ has run. The next look may find another value."""
     cdef Value v = dg_value_in(t)
-    return renewed(t) if v is None and t.alias is not None else v
+    return renewed_view(t) if v is None and t.alias is not None else v
 
 
 cdef inline int put(TensorBase t, Value v) except -1:

@@ -28,7 +28,7 @@ from ..arrays.shared cimport apart
 from ..arrays.thread cimport dg_thread, thread_state
 from ..primitives.execute cimport Tracer, active_tracer, given_to_python, tracing
 from ..primitives.watch cimport user_line
-from ..tape.closed_call cimport ClosedCall, note
+from ..tape.closed_call cimport ClosedCall, Moment, add_to_history, digest_of, digest_t, mixed, moment, put_back
 from ..tape.nodes cimport current_environment, lowered
 from ..tape.tape cimport Tape
 from ..values.levels cimport (Batch, BatchLevel, Dual, Level, Node, called_rule, constant_of, current_level,
@@ -74,6 +74,8 @@ cdef object wrap(Value v):
     else:
         t = <TensorBase>dg_tp_new(<PyTypeObject *>TENSOR, EMPTY)
     t.value = v
+    if thread_state().closed_call is not NULL:
+        give_mark(t)
     return t
 
 
@@ -148,7 +150,8 @@ cdef Value within(TensorBase t, ClosedCall closed):
     found = closed.table.get(id(t))
     if found is not None:
         return <Value>found
-    return closed.capture(t, seen(t, closed.outer, closed.level.serial))
+    return closed.capture(t, seen(t, closed.outer, closed.level.serial),
+                          0 if closed.outer is None else mark_of(t, closed.outer))
 
 
 cdef Value seen(TensorBase t, ClosedCall closed, long long before):
@@ -292,19 +295,96 @@ cdef Array array_operand(object array):
     return copy_of(array)
 
 
-cdef int entering(object x) except -1:
-    """Python calls a primitive, or gives one a number, a setting or a NumPy array: closed calls compare their runs by
-    that. Those around a first run do it too, since the run may be no closed call for them another time."""
+# ------------------------------------------------------------------------------------- histories of closed calls
+
+cdef ClosedCall noting_call():
+    """The innermost closed call, or None if a recording is active in it: later runs may find that made."""
     cdef dg_thread *thread = thread_state()
-    cdef ClosedCall closed
-    if thread.closed_call is NULL:
+    cdef ClosedCall closed = <ClosedCall>thread.closed_call
+    if thread.tracer is NULL or thread.tracer is closed.tracer or not (<Tracer>thread.tracer).repeats():
+        return closed
+    return None
+
+
+cdef int entering(object x) except -1:
+    """Python calls a primitive, or gives one a number, a setting or a NumPy array."""
+    cdef ClosedCall closed = noting()
+    return 0 if closed is None else add_to_history(closed, digest_of(x))
+
+
+cdef int entering_op(int op) except -1:
+    """Python calls a primitive, or a transform."""
+    cdef ClosedCall closed = noting()
+    return 0 if closed is None else add_to_history(closed, <digest_t>op)
+
+
+cdef int note_operand(object x) except -1:
+    """Python gives a tensor to a primitive, or a transform."""
+    cdef ClosedCall closed = noting()
+    if closed is None:
         return 0
-    closed = <ClosedCall>thread.closed_call
-    while closed is not None and (thread.tracer is NULL or thread.tracer is closed.tracer
-                                  or not (<Tracer>thread.tracer).repeats()):
-        note(closed, x)             # but not for a recording in it: later runs may find that made
-        closed = None if closed.again else closed.outer
+    if isinstance(x, TensorBase):
+        add_to_history(closed, mark_of(<TensorBase>x, closed))
     return 0
+
+
+cdef digest_t mark_of(TensorBase t, ClosedCall closed) except? 0:
+    """Which tensor this is in a closed call."""
+    if t.birth >= closed.level.serial:
+        return t.mark
+    found = closed.marks.get(id(t))
+    if found is None:
+        within(t, closed)
+        found = closed.marks[id(t)]
+    return <digest_t>found
+
+
+cdef int give_mark(TensorBase t) except -1:
+    """The mark of a tensor that is made in a closed call, or given a new value there."""
+    cdef ClosedCall closed = noting()
+    if closed is not None:
+        closed.made += 1
+        put_mark(t, closed, mixed(closed.history, closed.made))
+    return 0
+
+
+cdef int put_mark(TensorBase t, ClosedCall closed, digest_t mark) except -1:
+    if t.birth >= closed.level.serial:
+        t.mark = mark
+    else:
+        closed.marks[id(t)] = mark
+    return 0
+
+
+cdef Moment now():
+    """The history before a primitive is applied, or a transform changes it in a way that depends on derivatives."""
+    return moment(noting())
+
+
+cdef int back_to(Moment before) except -1:
+    """The history is what it was."""
+    cdef ClosedCall closed = noting()
+    return 0 if closed is None else put_back(closed, before)
+
+
+cdef object marked(Value v, Moment before):
+    """A new Tensor on the result of a primitive, which may have called rules since."""
+    cdef ClosedCall closed = noting()
+    if closed is not None:
+        put_back(closed, before)
+    return wrap(v)
+
+
+cdef object renewed(Value v, TensorBase t):
+    """A new Tensor that stands for t, with another value."""
+    cdef ClosedCall closed = noting()
+    cdef TensorBase made
+    if closed is None:
+        return wrap(v)
+    made = wrap(v)
+    closed.made -= 1
+    made.mark = mark_of(t, closed)
+    return made
 
 
 def operand_from(array):
@@ -323,6 +403,8 @@ cdef Value value_of(object x):
 
 def stop(TensorBase t not None):
     """The tensor's number as a constant of every level."""
+    entering_op(STOPPED)
+    note_operand(t)
     return wrap(constant_of(base(t)))
 
 
@@ -344,11 +426,14 @@ cdef int rebound(TensorBase t, Value v) except -1:
     cdef dg_thread *thread = thread_state()
     cdef ClosedCall closed = current_closed_call()
     cdef Value former
-    if closed is not None and t.birth < closed.level.serial:
-        within(t, closed)
-        closed.table[id(t)] = v
-        closed.effects[id(t)] = t
-        return 0 if t.alias is None else outdate_views(t)
+    if closed is not None:
+        if t.birth < closed.level.serial:
+            within(t, closed)
+            closed.table[id(t)] = v
+            closed.effects[id(t)] = t
+            give_mark(t)
+            return 0 if t.alias is None else outdate_views(t)
+        give_mark(t)
     if thread.rebinding is not NULL:
         (<object>thread.rebinding)(t)
     if t.parameter and v.kind == ARRAY:
@@ -500,9 +585,10 @@ cdef int relate(list before, list after) except -1:
     return 0
 
 
-cdef Value renewed(TensorBase t):
+cdef Value renewed_view(TensorBase t):
     """The value of a view whose source has another one; None for a handle that has no value yet."""
     cdef Value v
+    cdef TensorBase found
     cdef ClosedCall closed = current_closed_call(), former
     if t.alias.source is None:
         return None
@@ -510,7 +596,10 @@ cdef Value renewed(TensorBase t):
         closed = closed.outer
     former = swap_closed_call(closed)
     try:
-        v = dg_value_in(<TensorBase>TAKE(t))
+        found = <TensorBase>TAKE(t)
+        v = dg_value_in(found)
+        if closed is not None and closed is former:
+            put_mark(t, closed, found.mark)
     finally:
         swap_closed_call(former)
     if not tracing() or v.kind != ARRAY:
@@ -526,6 +615,7 @@ cdef int outdate_views(TensorBase t) except -1:
     cdef PyObject *handle
     cdef bint ended
     cdef ClosedCall closed
+    cdef TensorBase found
     if alias.n == 0:
         return 0
     closed = current_closed_call()
@@ -542,8 +632,10 @@ cdef int outdate_views(TensorBase t) except -1:
             continue
         if closed is not None and view.birth < closed.level.serial:     # the table of the call has its value
             within(view, closed)
-            closed.table[id(view)] = read(<TensorBase>TAKE(view))
+            found = <TensorBase>TAKE(view)
+            closed.table[id(view)] = read(found)
             closed.effects[id(view)] = view
+            put_mark(view, closed, found.mark)
         else:
             dg_put_value(view, None)
             if hooks_of(view) is not None:
@@ -635,6 +727,7 @@ cdef int first_or_next(TensorBase t, Value v) except -1:
     if value_in(t) is not None:
         return rebound(t, v)
     put(t, v)
+    give_mark(t)
     return 0
 
 
@@ -664,15 +757,18 @@ cdef class TensorBase:
         cdef Value v = read(other)
         if v.kind == ARRAY and not tracing():
             v = copy_of(to_ndarray(<Array>v))
+        note_operand(other)
         first_or_next(self, v)
 
     def _rebind(self, TensorBase other not None):
         """Point this handle at another tensor's value."""
-        rebound(self, read(other))
+        cdef Value v = read(other)
+        note_operand(other)
+        rebound(self, v)
 
     def _detached(self):
         """A plain Tensor of the current number, a constant of every level."""
-        return wrap(constant_of(base(self)))
+        return stop(self)
 
     @property
     def _is_parameter(self):

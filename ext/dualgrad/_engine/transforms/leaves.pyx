@@ -12,7 +12,7 @@ from .containers cimport DICT, DICTS, LEAF, children_of, described, kind_of
 from .pytrees cimport Pairing, holds_tensor, in_place, tensors_of
 from ..tape.nodes cimport without_closed
 from ..tape.tape cimport Node, Tape, stripped
-from .handles cimport TensorBase, heir, hooks_of, read, relate, value_in
+from .handles cimport TensorBase, heir, hooks_of, note_operand, noting, read, relate, value_in
 from ..values.levels cimport same_shape_of, shape_of, type_of
 
 
@@ -24,6 +24,7 @@ cdef object lifted(Tape tape, TensorBase x, list leaves):
     if v.kind == ARRAY:
         v = apart(<Array>v)             # the tape reads it later
     cdef Node node = tape.leaf(stripped(v), v if v.kind == NODE else None)
+    note_operand(x)
     leaves.append(node.slot)
     if x.parameter and not x.requires_grad:
         return heir(x, v)           # frozen: the function sees a constant of this level, the leaf stays unused
@@ -46,6 +47,7 @@ cdef int collect(Tape tape, object out, list slots) except -1:
     cdef int constants = 0
     for t in (out,) if isinstance(out, TensorBase) else tensors_of(out):
         v = without_closed(read(<TensorBase>t))
+        note_operand(t)
         if v.kind == NODE and (<Node>v).level is tape:
             slots.append((<Node>v).slot)
         else:
@@ -138,6 +140,8 @@ cdef Value tangent_of(str name, object x, object t, object where):
                         f"type {x.dtype}")
     v = value_in(<TensorBase>x)
     d = without_closed(read(<TensorBase>t))
+    note_operand(x)
+    note_operand(t)
     if not same_shape_of(v, d):
         raise ValueError(f"{name}: the tangent{where} has shape {t.shape}; expected the shape of its input, {x.shape}")
     if not belongs(d, v):
@@ -189,6 +193,9 @@ cdef Sensitivities SENSITIVITIES = Sensitivities()
 
 cdef int match(str name, object out, object sens, object where, list seeds) except -1:
     """Seeds for the tensors of an output, checked against it."""
+    if noting() is not None:
+        for t in tensors_of(sens):
+            note_operand(t)
     if isinstance(out, TensorBase):
         seeds.append(seed_of(name, <TensorBase>out, sens, where))
     elif not match_tuples(out, sens, seeds):

@@ -16,9 +16,10 @@ from ..tape.tape cimport Node, Slots, Tape, new_slots, new_tape
 from .gradient cimport (ALL_INPUTS, NOTHING, call_hooks, fill_zeros, find_parameters, gradients, links_of, of_inputs,
                         of_parameters, paired, pull_back, release)
 from .inputs import as_input
-from .handles cimport TensorBase, no_hooks, value_in, wrap
+from .handles cimport TRANSFORMED, Moment, TensorBase, back_to, entering, no_hooks, noting, now, value_in, wrap
 from .handles import watch_rebinding
 from .transformed import check_weights
+from ..tape.closed_call cimport digest_t
 from ..values.levels cimport pop_level, push_level, settle, show_leaving
 
 
@@ -31,6 +32,7 @@ cdef class Pullback:
     cdef Py_ssize_t n_inputs
     cdef object arrange
     cdef tuple made_of              # the arguments of `run_vjp`
+    cdef digest_t mark              # of the closed call it was made in, see closed_call.pyx
 
     def __init__(self):
         raise TypeError("Pullback: is made by vjp, at a point")
@@ -60,6 +62,7 @@ cdef class Pullback:
             return deferring(self, cotangents, {})
         cdef list seeds = [], seed_slots = [], given = [], terms = []
         cdef Py_ssize_t i
+        cdef Moment before
         cts = as_input(self.name, "the cotangent", cotangents[0] if len(cotangents) == 1 else cotangents)
         if len(cotangents) == 1 and isinstance(self.out, (tuple, list)) and isinstance(cts, TensorBase):
             cts = (cts,)
@@ -68,9 +71,17 @@ cdef class Pullback:
             if self.out_slots[i] >= 0:
                 seed_slots.append(self.out_slots[i])
                 seeds.append(given[i])
+        before = self.entered("call")
         self.sweep_from(seed_slots, seeds, terms)
+        back_to(before)
         return self.arrange(tuple(of_inputs(self.originals, terms)),
                             of_parameters(self.parameters, self.parameter_at, terms, self.n_inputs))
+
+    cdef Moment entered(self, object how) except *:
+        """The history of the closed call around, which learns which pullback is called."""
+        if noting() is not None:
+            entering((TRANSFORMED, self.name, how, self.mark))
+        return now()
 
     cdef int sweep_from(self, list seed_slots, list seeds, list terms) except -1:
         """Cotangents of the leaves, inputs first."""
@@ -87,13 +98,16 @@ cdef class Pullback:
     def rows(self, Py_ssize_t i, TensorBase cotangent not None):
         """Cotangents of all tensors of the inputs, from that of the i-th tensor of the output alone."""
         cdef list terms = [], given = [], outs = tensors_of(self.out)
+        cdef Moment before
         if not 0 <= i < len(outs):
             raise IndexError(f"{self.name}: the output has {len(outs)} tensors, got number {i}")
         match(self.name, outs[i], cotangent, "", given)
+        before = self.entered(i)
         if self.out_slots[i] >= 0:
             self.sweep_from([self.out_slots[i]], given, terms)
         else:
             self.sweep_from([], [], terms)
+        back_to(before)
         return tuple([wrap(<Value>g) for g in terms])
 
     def push(self, tuple tangents):
@@ -107,6 +121,7 @@ cdef class Pullback:
         cdef Run run
         cdef Value v
         cdef Py_ssize_t i
+        cdef Moment before
         cdef bint plain = self.tape.exact
         cdef CustomRule rule = None if plain else reverse_only_rule(self.tape)
         if rule is not None:
@@ -114,6 +129,7 @@ cdef class Pullback:
         for x in tensors_of(tuple(self.originals)):
             no_hooks(self.name, <TensorBase>x)
         match_tangents(self.name, tuple(self.originals), tangents, "", along)
+        before = self.entered("push")
         for v in along + self.links:
             plain = plain and not holds_node(without_closed(v))
         if not plain:
@@ -121,7 +137,8 @@ cdef class Pullback:
             sens = [wrap(<Value>v) for v in along]
             moved = gradients(self.name, lambda *cts: paired(self.pulled(*cts), sens), cotangents, {}, ALL_INPUTS, None,
                               NOTHING, sens, True, False, False)[2]
-            return in_place(self.out, moved)
+            back_to(before)
+            return in_place(self.out, [wrap(value_in(<TensorBase>t)) for t in moved])
         dots = new_slots(self.tape.values.n)
         run = Run()
         run.tape = self.tape
@@ -129,6 +146,7 @@ cdef class Pullback:
         for i in range(self.n_inputs):
             dots.put(self.slots[i], <Value>along[i])
         tangent_sweep(run, dots, {})
+        back_to(before)
         for i in range(len(outs)):
             v = None if self.out_slots[i] < 0 else dots.get(self.out_slots[i])
             moved.append(wrap(zeros_like(value_in(<TensorBase>outs[i])) if v is None else v))
@@ -199,6 +217,10 @@ def run_vjp(str name, fn, tuple args, list parameters, bint has_aux, arrange):
     cdef list call_args = [], value_slots = []
     cdef dict exported = {}
     cdef object out, aux = None
+    cdef Moment before
+    if noting() is not None:
+        entering((TRANSFORMED, name, has_aux, tuple([(getattr(p, "name", None), p.requires_grad) for p in parameters])))
+        pull.mark = now().history
     pull.name = name
     pull.tape = tape
     pull.slots = []
@@ -228,12 +250,14 @@ def run_vjp(str name, fn, tuple args, list parameters, bint has_aux, arrange):
         raise
     finally:
         pop_level(tape)
+    before = now()
     find_parameters(tape, parameters, pull.parameter_at, pull.slots)
     pull.leaf_slots, pull.links = links_of(tape)
     collect_quietly(tape, out, value_slots)
     if aux is not None:
         collect_quietly(tape, aux, value_slots)
     pull_back(tape, [], pull.leaf_slots, pull.links, [], [], value_slots, [], exported, False)
+    back_to(before)
     value = replaced(tape, out, exported)
     aux = None if aux is None else replaced(tape, aux, exported)
     pull.out = value

@@ -2,6 +2,9 @@
 
 Design
 ------
+A call whose trace is small is no such call: a loop of few steps is traced like any other code, and what its tape holds
+is written on the tapes outside (`spliced`). A tape that grows too large is made light, and the call is run again.
+
 `Whole` is such a call. Its first run under a reverse level goes over a light tape, which keeps nothing and only tells
 what depends on an input; what it reads from outside is found by its closed call (closed_call.pyx). The instruction
 keeps the values of its operands, arguments and captured tensors alike. Its reverse rule is a function of tensors that
@@ -19,11 +22,14 @@ from .gradient cimport AT_POSITIONS, NOTHING, gradients, outer_reverse
 from .pytrees cimport (check_containers, emptied, in_place, noted_containers, own, refilled, tensors_in,
                        tensors_of as all_tensors)
 from ..primitives.opcodes cimport OP_SUBTAPE
-from ..tape.closed_call cimport ClosedCall, notes, put_back, random_state, set_random_state
-from ..tape.runs cimport Run, SubTape
+from ..tape.closed_call cimport (CAPTURED, GIVEN, ClosedCall, Moment, Trail, add_to_history, digest_t, follow, mixed,
+                                 moment, numbered, put_back, random_state, set_random_state)
+from ..tape.report cimport weight
+from ..tape.runs cimport Run, SubTape, lift_tape
 from ..tape.nodes cimport without_closed, target_of
 from ..tape.tape cimport Node, Slots, Tape, new_light_tape, new_slots, new_tape, stripped
-from .handles cimport TensorBase, current_closed_call, read, rebound, swap_closed_call, value_in, wrap
+from .handles cimport (TensorBase, current_closed_call, give_mark, mark_of, noting, put_mark, read, rebound, renewed,
+                       swap_closed_call, value_in, wrap)
 from ..values.levels cimport (Level, array_of, called_rule, current_level, new_level, next_serial, part, pop_level,
                               push_level, shape_of)
 
@@ -40,9 +46,14 @@ class Masks(threading.local):
 MASKS = Masks()
 
 
-cdef object renewed(object x):
+cdef object fresh(object x):
     """A nest with new handles on the same values."""
     return in_place(x, [wrap(read(<TensorBase>t)) for t in all_tensors(x)])
+
+
+cdef object all_renewed(object x):
+    """A nest with new handles that stand for those in another."""
+    return in_place(x, [renewed(read(<TensorBase>t), <TensorBase>t) for t in all_tensors(x)])
 
 
 cdef class Inside:
@@ -51,7 +62,11 @@ cdef class Inside:
     cdef list handles
     cdef list changed               # handles outside that the first run gave new values
     cdef list found                 # the numbers of all results of the first run
-    cdef Py_hash_t noted            # what Python gave to primitives in it
+    cdef Moment start               # of the history of the first run
+    cdef Trail trail
+    cdef list given                 # marks of the arguments,
+    cdef list marks                 # and of captured tensors
+    cdef digest_t noted             # a digest of what was executed
     cdef object mask                # of the branches around it
     cdef object state
 
@@ -62,31 +77,35 @@ cdef class Inside:
 
     def run(self, list captured, fn, *args):
         """fn(*args) with the captured tensors given, random numbers as they are; nothing outside is changed."""
-        return self.entered(self.closed_with(captured), fn, args)
+        return self.entered(self.closed_with(captured), fn, args, None)
 
-    cdef object entered(self, ClosedCall closed, fn, args):
+    cdef object entered(self, ClosedCall closed, fn, args, list marks):
         former = MASKS.now
         MASKS.now = self.mask
         try:
-            return entered_call(closed, fn, renewed(args))
+            return entered_call(closed, fn, fresh(args), marks)
         finally:
             MASKS.now = former
 
     def noted_run(self, list captured, fn, *args):
-        """(run(captured, fn, *args), a hash of what Python gave to primitives)."""
+        """(run(captured, fn, *args), a digest of what was executed)."""
         cdef ClosedCall closed = self.closed_with(captured)
-        out = self.entered(closed, fn, args)
-        return out, closed.noted
+        out = self.entered(closed, fn, args, None)
+        return out, executed(closed, out, [])
 
     def run_whole(self, list captured, fn, *args):
         """The tensors that fn(*args) returns, then the new values of tensors outside, as the first run gave them."""
         cdef ClosedCall closed = self.closed_with(captured)
         cdef list results = []
-        tensors_in(self.entered(closed, fn, args), results)
+        closed.history = self.start.history
+        closed.made = self.start.made
+        closed.trail = self.trail
+        out = self.entered(closed, fn, args, self.given)
+        tensors_in(out, results)
         for handle in self.changed:
             results.append(wrap(<Value>closed.table[id(handle)]))
         if not recording():
-            self.compare(results, closed.noted)
+            self.compare(results, executed(closed, out, self.changed), fn, closed)
         return results
 
     cdef ClosedCall closed_with(self, list captured):
@@ -97,9 +116,10 @@ cdef class Inside:
         closed.again = True
         for i in range(len(values)):
             closed.table[id(self.handles[i])] = values[i]
+            closed.marks[id(self.handles[i])] = self.marks[i]
         return closed
 
-    cdef int compare(self, list results, Py_hash_t noted) except -1:
+    cdef int compare(self, list results, digest_t noted, fn, ClosedCall closed) except -1:
         """A function that depends on something else than its inputs cannot be run again."""
         cdef Py_ssize_t i
         if len(results) == len(self.found) and noted == self.noted:
@@ -108,21 +128,23 @@ cdef class Inside:
                     break
             else:
                 return 0
-        raise RuntimeError(f"{self.name}: the function gave another result when it was run again to be differentiated, "
-                           f"or computed it from other numbers, so the gradient would be that of another function; "
-                           f"what it computes has to follow from its inputs (draw random numbers with dualgrad, not "
-                           f"NumPy, inside of it, and change no attribute that it reads)")
+        raise RuntimeError(f"{self.name}: the function {function_in_words(fn)} gave another result when it was run "
+                           f"again to be differentiated, or computed it in another way{place_in_words(closed)}, so the "
+                           f"gradient would be that of another function; what it computes has to follow from its "
+                           f"inputs (draw random numbers with dualgrad, not NumPy, inside of it, and change no "
+                           f"attribute or variable that it reads), or call it without {self.name}")
 
     def repeat(self, fn, *args):
         """fn(*args) with the random numbers of the first run; the state is put back afterwards."""
-        before = notes(current_closed_call())
+        cdef ClosedCall closed = current_closed_call()
+        cdef Moment before = moment(closed)
         now = None if self.state is None else random_state()
         if now is not None:
             set_random_state(self.state)
         try:
             return called_rule(fn, args, {})
         finally:
-            put_back(before)
+            put_back(closed, before)
             if now is not None:
                 set_random_state(now)
 
@@ -147,22 +169,68 @@ cdef ClosedCall new_closed_call(str name, bint reverse):
     closed.level = new_light_tape(name) if reverse else new_level(name)
     closed.tracer = thread_state().tracer
     closed.table = {}
+    closed.marks = {}
+    closed.history = 1
+    closed.differs_at = -1
     closed.handles = []
     closed.values = []
     closed.effects = {}
     return closed
 
 
-cdef object entered_call(ClosedCall closed, object fn, object args):
-    """fn(*args) in a closed call; the tensors of the result hold their values inside."""
+cdef object entered_call(ClosedCall closed, object fn, object args, list marks):
+    """fn(*args) in a closed call; the tensors of the result hold their values inside. marks: those of the arguments,
+    numbers by default."""
     closed.outer = current_closed_call()
+    number_arguments(all_tensors(args), marks)
     push_level(closed.level)
     swap_closed_call(closed)
     try:
-        return renewed(fn(*args))
+        return all_renewed(fn(*args))
     finally:
         swap_closed_call(closed.outer)
         pop_level(closed.level)
+
+
+cdef digest_t first_mark(ClosedCall closed, Py_ssize_t i) except? 0:
+    """The mark of captured tensor i, before the call gave it a new value."""
+    cdef digest_t mark = 0 if closed.outer is None else mark_of(<TensorBase>closed.handles[i], closed.outer)
+    return mark if mark else numbered(CAPTURED, i)
+
+
+cdef int number_arguments(list given, list marks) except -1:
+    """Give tensors the marks of arguments."""
+    cdef Py_ssize_t i
+    for i in range(len(given)):
+        (<TensorBase>given[i]).mark = numbered(GIVEN, i) if marks is None else <digest_t>marks[i]
+    return 0
+
+
+cdef digest_t executed(ClosedCall closed, object out, list changed) except? 0:
+    """A digest of what a closed call executed, and of which tensors it returned and left in handles outside."""
+    cdef digest_t found = closed.history
+    for t in all_tensors(out):
+        found = mixed(found, (<TensorBase>t).mark)
+    for handle in changed:
+        found = mixed(found, <digest_t>closed.marks[id(handle)])
+    return found
+
+
+cpdef object function_in_words(object fn):
+    """A function of the user's, and where it is."""
+    fn = getattr(fn, "__wrapped__", fn)
+    code = getattr(getattr(fn, "__func__", fn), "__code__", None) or getattr(getattr(type(fn), "construct", None),
+                                                                             "__code__", None)
+    name = getattr(fn, "__qualname__", type(fn).__name__)
+    return name if code is None else f"{name} ({code.co_filename}, line {code.co_firstlineno})"
+
+
+cdef object place_in_words(ClosedCall closed):
+    """Where a run differs from the first one."""
+    found = " (other numbers, primitives, tensors, stops or rules"
+    if closed.differs_at >= 0 and closed.differs is not None:
+        found += f"; first at {closed.differs[0]}, line {closed.differs[1]}"
+    return found + ")"
 
 
 cdef class Whole(SubTape):
@@ -222,13 +290,15 @@ cdef class Whole(SubTape):
         return self.rerun(self.tensors(run))
 
 
-def whole(str name, first, forward, backward, tuple args, bint effects):
+def whole(str name, first, forward, backward, tuple args, bint effects, bint traced=False):
     """first(*args), as one instruction of the tape.
 
     `first` returns a nest of tensors; `forward(inside, tensors)` the list of its tensors again, `backward` their
     pullback, both for a list of the tensors in `args` and of what was captured (see Whole). effects: new values given
-    to tensors outside follow the results; otherwise they are an error.
+    to tensors outside follow the results; otherwise they are an error. traced: what it executes may be kept instead,
+    see `too_long`.
     """
+    cdef ClosedCall outer = noting()
     cdef ClosedCall closed = new_closed_call(name, outer_reverse(current_level()))
     cdef Whole node
     cdef Inside inside = Inside()
@@ -236,12 +306,21 @@ def whole(str name, first, forward, backward, tuple args, bint effects):
     cdef Tape target = None
     cdef Value v
     cdef Py_ssize_t i
-    cdef list outside = [], values, found = [], changed, operands, outputs
-    cdef list fresh = inner_tensors(closed, args, outside)
-    given = refilled(emptied(args), iter(fresh))
-    before = bindings(fresh)
+    cdef list outside = [], values, found = [], changed, operands, outputs, marks = None, inner, slots
+    if outer is not None and effects:   # a block goes on with the history around, as where it is no closed call
+        put_back(closed, moment(outer))
+        marks = [mark_of(<TensorBase>t, outer) for t in all_tensors(args)]
+    inside.start = moment(closed)
+    closed.at = inside.start.at = 0
+    if effects:
+        inside.trail = closed.trail = Trail()
+    if traced and closed.level.reverse and is_kept(current_level()) and (<Tape>closed.level).lines is None:
+        (<Tape>closed.level).light = False
+    inner = inner_tensors(closed, args, outside)
+    given = refilled(emptied(args), iter(inner))
+    before = bindings(inner)
     noted = noted_containers(given)
-    out = entered_call(closed, first, given)
+    out = entered_call(closed, first, given, marks)
     check_bindings(name, before)
     check_containers(name, noted)
     changed = list(closed.effects.values())
@@ -255,15 +334,21 @@ def whole(str name, first, forward, backward, tuple args, bint effects):
     values += [<Value>closed.table[id(handle)] for handle in changed]
     outputs = [i for i in range(len(values)) if (<Value>values[i]).kind == NODE
                and (<Node>values[i]).level is closed.level]
+    slots = [(<Node>v).slot if (<Value>v).kind == NODE else -1
+             for v in [value for _, value in before] + [closed.table[id(handle)] for handle in closed.handles]]
     outside += closed.values
     operands = [v for v in outside if (<Value>v).kind == NODE]
-    if outputs:
+    if outputs and not (<Tape>closed.level).light:
+        spliced(<Tape>closed.level, slots, outside, outputs, values)
+    elif outputs:
         inside.name = name
         inside.mask = MASKS.now
         inside.handles = closed.handles
+        inside.marks = [first_mark(closed, i) for i in range(len(closed.handles))]
+        inside.given = marks
         inside.state = closed.state
         inside.changed = changed
-        inside.noted = closed.noted
+        inside.noted = executed(closed, out, changed)
         inside.found = [array_of(<Value>v) for v in values] if effects else None
         node = Whole.__new__(Whole)
         node.name = name
@@ -286,9 +371,79 @@ def whole(str name, first, forward, backward, tuple args, bint effects):
             values[i] = v
     if closed.level.reverse:
         (<Level>closed.level).claim().outer = [(<Node>v).level.claim() for v in operands]
+    if outer is not None:
+        if not effects:
+            add_to_history(outer, closed.steps)
+        elif outer.history != closed.history:
+            outer.history = closed.history
+            if outer.trail is not None:
+                follow(outer)
+        outer.made = closed.made if effects else 0
     for i in range(len(changed)):
         rebound(<TensorBase>changed[i], <Value>values[len(found) + i])
-    return refilled(emptied(out), iter([wrap(<Value>v) for v in values[:len(found)]]))
+        if outer is not None:
+            outer.made = closed.made
+            put_mark(<TensorBase>changed[i], outer, <digest_t>closed.marks[id(changed[i])])
+    inner = [wrap(<Value>v) for v in values[:len(found)]]
+    if outer is not None and effects:
+        outer.made = closed.made
+        for t, former in zip(inner, found):
+            (<TensorBase>t).mark = (<TensorBase>former).mark
+    return refilled(emptied(out), iter(inner))
+
+
+# -------------------------------------------------------------------------------------------- traces that are kept
+
+cdef bint is_kept(Level level) except -1:
+    """Whether the open tapes keep what is executed."""
+    while level is not None:
+        if level.reverse and (<Tape>level).light:
+            return False
+        level = level.outer
+    return True
+
+
+def too_long(Py_ssize_t most):
+    """Whether the closed call that runs is going to be run again: it keeps no trace, or none any more, since that has
+    more than so many bytes."""
+    cdef ClosedCall closed = current_closed_call()
+    cdef Tape tape
+    if closed is None or not closed.level.reverse or (<Tape>closed.level).light:
+        return True
+    tape = <Tape>closed.level
+    if tape.linked is not None:             # it reads what only a tape can read
+        return False
+    closed.weight += weight(tape, closed.weighed[0], closed.weighed[1])
+    closed.weighed[0] = tape.values.n
+    closed.weighed[1] = tape.n_entries
+    if closed.weight <= most:
+        return False
+    tape.light = True
+    tape.free_entries()
+    tape.values.clear()
+    return True
+
+
+cdef int spliced(Tape tape, list slots, list outside, list outputs, list values) except -1:
+    """Write what a tape holds on the tapes of the values that its leaves stand for; the results are put in `values`."""
+    cdef Run run = Run()
+    cdef Slots lifted
+    cdef dict leaves = dict(zip(tape.leaf_slots, tape.leaf_links))
+    cdef Value v
+    cdef Py_ssize_t i
+    for i in range(len(outside)):
+        if slots[i] >= 0:
+            leaves[slots[i]] = outside[i]
+    run.tape = tape
+    run.primals = tape.values
+    lifted = lift_tape(run, leaves, None)
+    for i in outputs:
+        values[i] = lifted.get((<Node>values[i]).slot)
+    if not tape.exact:
+        for v in leaves.values():
+            (<Tape>(<Node>v).level).exact = False
+    tape.clear()
+    return 0
 
 
 def bindings(nest):
@@ -310,7 +465,7 @@ def own_containers(nest):
 
 def branch(str name, fn, tuple operands):
     """fn(*operands), of which the operands do not see what it does; an error if it changes one."""
-    cdef tuple given = renewed(operands)
+    cdef tuple given = all_renewed(operands)
     cdef list before = bindings(given), noted = noted_containers(given)
     out = fn(*given)
     check_bindings(name, before)
@@ -320,23 +475,25 @@ def branch(str name, fn, tuple operands):
 
 cdef list inner_tensors(ClosedCall closed, tuple args, list outside):
     """The tensors in some arguments as a closed call's first run sees them; their values outside are noted."""
-    cdef list given = [], fresh = []
+    cdef list given = [], inner = []
     cdef Value v
     tensors_in(args, given)
     for t in given:
         v = without_closed(read(<TensorBase>t))
         outside.append(v)
-        fresh.append(wrap((<Tape>closed.level).place(stripped(v)) if closed.level.reverse and v.kind == NODE else v))
-    return fresh
+        inner.append(wrap((<Tape>closed.level).place(stripped(v)) if closed.level.reverse and v.kind == NODE else v))
+    return inner
 
 
 def explored(str name, fn, tuple args):
     """(inside, captured tensors, result) of fn(*args), of which only the shapes of the result are good for anything: to
     find out what the function reads."""
     cdef ClosedCall closed = new_closed_call(name, outer_reverse(current_level()))
+    cdef ClosedCall outer = noting()
     cdef Inside inside = Inside()
-    cdef list fresh = inner_tensors(closed, args, [])
-    out = entered_call(closed, fn, refilled(emptied(args), iter(fresh)))
+    cdef list given = inner_tensors(closed, args, [])
+    cdef Py_ssize_t i
+    out = entered_call(closed, fn, refilled(emptied(args), iter(given)), None)
     if closed.effects:
         raise RuntimeError(f"{name}: the function gives a new value to {described(list(closed.effects.values())[0])}, "
                            f"which was made outside; it is run many times, so compute that value elsewhere")
@@ -346,8 +503,12 @@ def explored(str name, fn, tuple args):
     inside.name = name
     inside.mask = MASKS.now
     inside.handles = closed.handles
+    inside.marks = [numbered(CAPTURED, i) for i in range(len(closed.handles))]
     inside.changed = []
-    return inside, [wrap(v) for v in closed.values], out
+    if outer is not None:
+        outer.history = mixed(outer.history, executed(closed, out, []))
+        outer.made = 0
+    return inside, [renewed(<Value>v, <TensorBase>t) for v, t in zip(closed.values, closed.handles)], out
 
 
 cdef object described(object handle):
@@ -377,22 +538,90 @@ def filled(template, tensors):
     return refilled(template, iter(tensors))
 
 
-def watched(fn, *args):
-    """(fn(*args), a hash of what Python gives to primitives in it, whether it runs again): for a part of a closed
-    call."""
+def new_trail():
+    """For `watched`: the trail of a step."""
+    return Trail()
+
+
+def written_out(fn, *args):
+    """fn(*args), a loop that is no closed call; its steps are a part of the one around as if it were."""
     cdef ClosedCall closed = current_closed_call()
-    cdef Py_hash_t before, found
-    cdef PyObject *tracer
+    cdef Moment before
+    cdef digest_t steps, usual
+    cdef Trail trail
     if closed is None:
-        return fn(*args), 0, False
-    before, tracer = closed.noted, closed.tracer
-    closed.noted, closed.tracer = 0, thread_state().tracer      # that of a loop which is rolled up
+        return fn(*args)
+    before = moment(closed)
+    steps, usual, trail = closed.steps, closed.usual, closed.trail
+    closed.steps = closed.usual = 0
+    closed.trail = None
     try:
         out = fn(*args)
     finally:
-        found, closed.tracer = closed.noted, tracer
-    closed.noted = hash((before, found))
-    return out, found, closed.again
+        put_back(closed, before)
+        steps, closed.steps = closed.steps, steps
+        closed.usual, closed.trail = usual, trail
+    add_to_history(closed, steps)
+    for t in all_tensors(out):
+        give_mark(<TensorBase>t)
+    return out
+
+
+def watched(fn, trail, *args):
+    """(fn(*args), a digest of what is executed in it, whether it runs again, where that differs from a trail of the
+    first run in words): for a part of a closed call."""
+    cdef ClosedCall closed = current_closed_call()
+    cdef Moment before
+    cdef Trail former
+    cdef digest_t found
+    cdef PyObject *tracer
+    cdef list given
+    cdef bint shared = False            # one tensor is given twice, or is read from outside
+    if closed is None:
+        return fn(*args), 0, False, ""
+    given = all_tensors(args)
+    number_step(closed, given, &shared)
+    if shared:
+        given = [wrap(read(<TensorBase>t)) for t in given]
+        args = in_place(args, given)
+        number_step(closed, given, &shared)
+    tracer = closed.tracer
+    closed.tracer = thread_state().tracer       # that of a loop which is rolled up
+    before = moment(closed)
+    former, closed.trail = closed.trail, trail
+    closed.history = 1
+    closed.made = closed.at = 0
+    closed.differs_at = -1
+    try:
+        out = fn(*args)
+        found = closed.history
+        for t in all_tensors(out):
+            found = mixed(found, mark_of(<TensorBase>t, closed))
+        where = place_in_words(closed)
+    finally:
+        closed.tracer = tracer
+        closed.trail = former
+        put_back(closed, before)
+    if not closed.usual:
+        closed.usual = closed.steps = found
+    elif found != closed.usual:                 # how many are executed is not fixed where a loop is rolled up
+        closed.steps = mixed(closed.steps, found)
+    return out, found, closed.again, where
+
+
+cdef int number_step(ClosedCall closed, list given, bint *shared) except -1:
+    """Give the tensors that a step is given their marks."""
+    cdef Py_ssize_t i
+    cdef TensorBase t
+    for i in range(len(given)):
+        t = <TensorBase>given[i]
+        if t.birth < closed.level.serial:
+            shared[0] = True
+        else:
+            t.mark = numbered(GIVEN, i)
+    for i in range(len(given)):
+        shared[0] = shared[0] or (<TensorBase>given[i]).mark != numbered(GIVEN, i)
+    return 0
 
 
 def kept(TensorBase t not None):
@@ -422,7 +651,7 @@ def made_since(long long start, nest):
     """The nest, with new handles on the same values if one of its tensors is older than a number of `serial`."""
     for t in all_tensors(nest):
         if (<TensorBase>t).birth < start:
-            return renewed(nest)
+            return all_renewed(nest)
     return nest
 
 

@@ -4,7 +4,7 @@ Derivatives by inputs become derivatives by parameters this way: the parameters'
 call stand for what the parameters hold. A level carries them, so that it is only this thread, and only while the call
 lasts, that sees them.
 """
-from .handles cimport TensorBase, read, value_in
+from .handles cimport TensorBase, note_operand, read, value_in
 from ..values.levels cimport Level, new_level, pop_level, push_level
 
 
@@ -13,6 +13,8 @@ def call_with(str name, fn, list parameters, list tensors, tuple args, dict kwar
     cdef Level level
     if not parameters:
         return fn(*args, **kwargs)
+    for t in tensors:
+        note_operand(t)
     level = new_level(name)
     level.given = {id(p): (value_in(<TensorBase>p), read(<TensorBase>t)) for p, t in zip(parameters, tensors)}
     push_level(level)

@@ -10,6 +10,7 @@ import numpy as np
 
 
 from ..arrays.array cimport N_TYPES, Value, copy_of, is_complex, is_inexact, scalar
+from ..arrays.thread cimport thread_state
 from ..arrays.defaults cimport default_complex, default_float
 from ..primitives.registry import opcodes
 from ..primitives.opcodes cimport *
@@ -17,8 +18,8 @@ from ..primitives.registry cimport op_name, wants_float
 from ..tape.closed_call cimport before_draw
 from ..values.levels cimport bind1, bind2, bind_list, ndim_of, shape_of, type_of
 from .handles import stop       # no-cython-lint: an entry point too
-from .handles cimport (ARRAY_ALIAS, DTYPES, Alias, TensorBase, array_operand, current_closed_call, entering, read,
-                       value_of, wrap)
+from .handles cimport (ARRAY_ALIAS, DTYPES, WEAK, Alias, Moment, TensorBase, array_operand, current_closed_call,
+                       entering, entering_op, marked, note_operand, now, read, value_of, wrap)
 from .weak cimport WeakNumber
 
 OPCODES = opcodes()                 # of each name
@@ -31,6 +32,10 @@ def install_promotion(dict promotion):
     """Tell the engine how types combine."""
     for (a, b), c in promotion.items():
         PROMOTED[a][b] = c
+
+
+cdef inline bint in_closed_call() noexcept:
+    return thread_state().closed_call is not NULL
 
 
 # ------------------------------------------------------------------------------------------------- type rules
@@ -56,8 +61,10 @@ cdef int scalar_type(int typenum, object number) except -1:
 
 cdef Value number_as(object number, int typenum):
     if isinstance(number, WeakNumber):
+        entering_op(WEAK)
         return as_type((<WeakNumber>number).value, typenum)
-    entering(number)
+    if in_closed_call():
+        entering(number)
     if isinstance(number, complex):
         return copy_of(np.asarray(number).astype(cnp.PyArray_DescrFromType(typenum)))
     try:
@@ -94,18 +101,25 @@ cdef object plain_number(object x):
 COMPLEX_FORMS = {}          # opcode -> function of a tensor, for what is not analytic: filled by the face
 
 
-cdef Value apply_unary(int op, object x):
+cdef object apply_unary(int op, object x):
     cdef Value v = value_of(x)
     cdef int typenum = type_of(v)
-    entering(op)
+    cdef bint noted = in_closed_call()
+    cdef Moment before
+    if noted:
+        entering_op(op)
+        note_operand(x)
     if is_complex(typenum):
         form = COMPLEX_FORMS.get(op)
         if form is not None:
-            return read(<TensorBase>form(wrap(v)))
+            return form(wrap(v))
     if wants_float(op):
         if not is_inexact(typenum):
             v = as_type(v, default_float())
-    return bind1(op, None, v)
+    if not noted:
+        return wrap(bind1(op, None, v))
+    before = now()
+    return marked(bind1(op, None, v), before)
 
 
 cdef inline Value operand_of(object x):
@@ -119,6 +133,8 @@ cdef object apply_binary(int op, object x, object y):
     """A binary primitive on tensors, arrays and numbers; NotImplemented for anything else."""
     cdef Value a = operand_of(x), b
     cdef int ta, tb, common
+    cdef bint noted
+    cdef Moment before
     if a is None and not is_plain_number(x):
         return NotImplemented
     b = operand_of(y)
@@ -146,10 +162,17 @@ cdef object apply_binary(int op, object x, object y):
                 common = default_float()
     if wants_float(op) and not is_inexact(common):
         common = default_float()
-    entering(op)
+    noted = in_closed_call()
+    if noted:
+        entering_op(op)
+        note_operand(x)
+        note_operand(y)
     a = number_as(x, common) if a is None else as_type(a, common)
     b = number_as(y, common) if b is None else as_type(b, common)
-    return wrap(bind2(op, None, a, b))
+    if not noted:
+        return wrap(bind2(op, None, a, b))
+    before = now()
+    return marked(bind2(op, None, a, b), before)
 
 
 cdef int mirrored(int op) noexcept:
@@ -214,10 +237,15 @@ cdef object power(object x, object y):
     """x ** y: a number as exponent is a primitive of its own, with the polynomial's slope at 0."""
     cdef Value a
     cdef int typenum
+    cdef Moment before
     if isinstance(x, TensorBase) and is_plain_number(y) and not isinstance(y, complex):
         y = (<WeakNumber>y).read() if isinstance(y, WeakNumber) else plain_number(y)
         a = read(<TensorBase>x)
         typenum = scalar_type(type_of(a), y)
+        entering_op(OP_POWER)
+        note_operand(x)
+        entering(y)
+        before = now()
         a = as_type(a, typenum)
         if isinstance(y, float) and y.is_integer() and abs(y) < 1e9:
             y = int(y)
@@ -225,12 +253,11 @@ cdef object power(object x, object y):
             y = int(y)
         if isinstance(y, int) and abs(y) > 1000000000:
             y = float(y)
-        entering(y)
         if y == 2:
-            return wrap(bind1(OP_SQUARE, None, a))
+            return marked(bind1(OP_SQUARE, None, a), before)
         if y == 1:
-            return wrap(bind1(OP_IDENTITY, None, a))
-        return wrap(bind1(OP_POWER, y, a))
+            return marked(bind1(OP_IDENTITY, None, a), before)
+        return marked(bind1(OP_POWER, y, a), before)
     return apply_binary(OP_POW, x, y)
 
 
@@ -274,6 +301,7 @@ cdef object matmul(object x, object y, bint promotes):
     """The matrix product; two tensors of different types are converted to the one they have in common, or refused."""
     cdef Value a, b
     cdef int ta, tb
+    cdef Moment before
     if not is_array(x) or not is_array(y):
         for product in OTHER_PRODUCTS:
             r = product(x, y)
@@ -284,13 +312,17 @@ cdef object matmul(object x, object y, bint promotes):
     b = value_of(y)
     ta = type_of(a)
     tb = type_of(b)
+    entering_op(OP_MATMUL)
+    note_operand(x)
+    note_operand(y)
+    before = now()
     if ta != tb:
         if not promotes and isinstance(x, TensorBase) and isinstance(y, TensorBase):
             raise TypeError(f"matmul: operands of types {DTYPES[ta]} and {DTYPES[tb]}; expected equal types, convert "
                             f"one of them with astype")
         a = as_type(a, PROMOTED[ta][tb])
         b = as_type(b, PROMOTED[ta][tb])
-    return wrap(matmul_values(a, b))
+    return marked(matmul_values(a, b), before)
 
 
 cdef object product_of(object r, object x, object y):
@@ -304,7 +336,7 @@ cdef object product_of(object r, object x, object y):
 
 def unary(int op, x):
     """Apply an elementwise primitive to a tensor."""
-    return wrap(apply_unary(op, x))
+    return apply_unary(op, x)
 
 
 cdef object refusal(str name, str expected, object x, object y):
@@ -338,11 +370,19 @@ def matmul_op(x, y):
 
 def apply(int op, params, *operands):
     """Apply a primitive to tensors whose types already fit it."""
-    entering(op)
+    cdef Moment before
+    cdef list values
+    if not in_closed_call():
+        if len(operands) == 1:
+            return wrap(bind1(op, params, value_of(operands[0])))
+        return wrap(bind_list(op, params, [value_of(x) for x in operands]))
+    entering_op(op)
     entering(params)
-    if len(operands) == 1:
-        return wrap(bind1(op, params, value_of(operands[0])))
-    return wrap(bind_list(op, params, [value_of(x) for x in operands]))
+    for x in operands:
+        note_operand(x)
+    values = [value_of(x) for x in operands]
+    before = now()
+    return marked(bind_list(op, params, values), before)
 
 
 def common_type(*operands):
@@ -369,23 +409,42 @@ def common_type(*operands):
 
 def convert(x, int typenum):
     """A tensor of the given type from a tensor, array or number."""
+    cdef Value v
+    cdef Moment before
+    entering_op(OP_CAST)
+    note_operand(x)
     if is_array(x):
-        return wrap(as_type(value_of(x), typenum))
+        v = value_of(x)
+        before = now()
+        return marked(as_type(v, typenum), before)
     return wrap(number_as(plain_number(x), typenum))
 
 
 def inspect(TensorBase t not None, look):
     """The same tensor, its numbers looked at whenever this is executed: `look` gets them as an array, and may raise."""
+    entering_op(OP_INSPECT)
+    note_operand(t)
     return wrap(bind1(OP_INSPECT, look, read(t)))
 
 
 def draw(source):
     """A tensor of the array that `source()` returns, anew whenever this is executed."""
     before_draw(current_closed_call())
+    entering_op(OP_DRAW)
     return wrap(bind_list(OP_DRAW, source, []))
 
 
 # ------------------------------------------------------------------------------------------------------ operators
+
+cdef object negative(int op, TensorBase x):
+    """An operator of one operand, which takes all types."""
+    cdef Value v = read(x)
+    cdef Moment before
+    entering_op(op)
+    note_operand(x)
+    before = now()
+    return marked(bind1(op, None, v), before)
+
 
 cdef class Operators(TensorBase):
     """A handle with operators; `dualgrad.Tensor` is its subclass."""
@@ -482,13 +541,14 @@ cdef class Operators(TensorBase):
         return NotImplemented if self.alias is None else self._changed(">>", other)
 
     def __neg__(self):
-        return of_operands(wrap(bind1(OP_NEG, None, read(self))), self, None)
+        return of_operands(negative(OP_NEG, self), self, None)
 
     def __pos__(self):
+        note_operand(self)
         return of_operands(wrap(read(self)), self, None)
 
     def __abs__(self):
-        return of_operands(wrap(apply_unary(OP_ABS, self)), self, None)
+        return of_operands(apply_unary(OP_ABS, self), self, None)
 
     def __and__(self, other):
         return binary(OP_BITWISE_AND, self, other)
@@ -509,7 +569,7 @@ cdef class Operators(TensorBase):
         return binary(OP_BITWISE_XOR, other, self)
 
     def __invert__(self):
-        return of_operands(wrap(bind1(OP_BITWISE_NOT, None, read(self))), self, None)
+        return of_operands(negative(OP_BITWISE_NOT, self), self, None)
 
     def __eq__(self, other):
         return binary(OP_EQ, self, other)
@@ -551,7 +611,7 @@ cdef class PrimitiveCall:
             raise TypeError(f"{type(self).__name__}: expected {self.arity} operand{'s' if self.arity > 1 else ''}, got "
                             f"{len(operands)}")
         if self.arity == 1:
-            return wrap(apply_unary(self.op, operands[0]))
+            return apply_unary(self.op, operands[0])
         if self.op == OP_POW:
             return power_op(operands[0], operands[1])
         return binary_op(self.op, operands[0], operands[1])

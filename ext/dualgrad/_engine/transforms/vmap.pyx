@@ -24,7 +24,8 @@ from ..tape.runs cimport Run
 from ..tape.nodes cimport holds_node, without_closed, target_of
 from ..tape.tape cimport Node, Tape, new_tape, stripped
 from ..tape.tape import observers
-from .handles cimport TensorBase, heir, hooks_of, read, value_in, wrap
+from .handles cimport (TRANSFORMED, Moment, TensorBase, back_to, entering, heir, hooks_of, note_operand, noting, now,
+                       read, value_in, wrap)
 from ..values.levels cimport (Batch, BatchLevel, Level, bind1, bind2, current_level, ndim_of, new_batch_level,
                               pop_level, push_level, settle, shape_of, show_leaving, size_of, type_of)
 
@@ -85,6 +86,7 @@ cdef object lift_samples(Call call, TensorBase x, object axes):
     cdef int axis
     if v.kind == ARRAY:
         v = apart(<Array>v)
+    note_operand(x)
     if axes is None:
         return heir(x, v)
     axis = checked_axis(call, axes, ndim_of(v), shape_of(v), "in_axes")
@@ -108,6 +110,7 @@ cdef object lift_samples(Call call, TensorBase x, object axes):
 cdef object drop_out(Call call, TensorBase t):
     """A tensor of the output: one that is on the tape is batched, and its slot noted."""
     cdef Value v = read(t)
+    note_operand(t)
     if call.tape is not None and v.kind == NODE and (<Node>v).level is call.tape:
         if stripped(v).kind != BATCH or (<Batch>stripped(v)).level is not call.level:   # the same for every sample
             v = bind2(OP_ADD, None, v, enter(call.level, repeated_zero(call, v)))
@@ -153,6 +156,9 @@ def run_vmap(str name, fn, tuple args, dict kwargs, in_axes, out_axes):
     cdef Call call = Call()
     cdef Level opened
     cdef list axes = []
+    cdef Moment before
+    if noting() is not None:
+        entering((TRANSFORMED, name, in_axes, out_axes))
     call.name = name
     call.level = new_batch_level(name)
     call.inputs = []
@@ -180,8 +186,10 @@ def run_vmap(str name, fn, tuple args, dict kwargs, in_axes, out_axes):
         pop_level(opened)
         call.level.open = False
         call.level.tape = None
+    before = now()
     if call.tape is not None:
         compose_map(call)
+        back_to(before)
     axes = []
     OUT_AXES.walk(call.name, out, out_axes, False, "", axes)
     return in_place(out, [unpack(call, <TensorBase>t, axis) for t, axis in zip(tensors_of(out), axes)])
