@@ -230,7 +230,7 @@ REFUSED = {
     "channels of the weight": (lambda: ops.conv3d(f64(block(3)), f64(np.ones((2, 3, 1, 1, 1)))), ("4 channels",)),
     "axes of the input": (lambda: ops.conv3d(f64(block(2)[0]), f64(np.ones((2, 4, 1, 1, 1)))), ("(N, C, D, H, W)",)),
     "order of the axes": (lambda: nn.Conv3d(1, 1, 1, data_format="NCHW"), ("NCDHW",)),
-    "no such size": (lambda: ops.adaptive_avg_pool2d(f64(block(2)), 0), ("at least 1",)),
+    "no such size": (lambda: ops.adaptive_avg_pool2d(f64(block(2)), 0), ("output_size is 0",)),
     "too many sizes": (lambda: ops.adaptive_max_pool2d(f64(block(2)), (1, 2, 3)), ("2 of them",)),
     "output size": (lambda: ops.max_unpool1d(f64(block(1)), np.zeros((2, 4, 7), int), 2, None, 0, (20,)), ("(14,)",)),
     "positions of another shape": (

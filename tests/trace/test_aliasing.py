@@ -8,6 +8,14 @@ import pytest
 import dualgrad as dg
 import dualgrad.numpy as mnp
 from dualgrad._engine.trace.cache import programs
+from dualgrad.ops.index._views import switched
+
+
+@pytest.fixture(autouse=True)
+def _views():
+    """Another test may have installed the alias of MindSpore."""
+    switched(True)
+
 
 PAIRS = {
     "separate": lambda: (mnp.ones((2, 3)), mnp.full(3, 2.0)),

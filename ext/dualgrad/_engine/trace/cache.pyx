@@ -356,7 +356,9 @@ cdef object replay_latest(Function function, object fn, list parts, object call,
             number = number_of(args) if function.nearby else None
             special = None if number is None else function.nearby.get(number)
             if special is None:
-                return FAILED if number is not None and call is not None and is_skipped(function) else NotImplemented
+                if number is None or call is None or parts is not None:     # the key of the function is compared
+                    return NotImplemented
+                return FAILED if is_skipped(function) else NotImplemented
             arrays = special.fitting(args)
         if arrays is None:
             return NotImplemented

@@ -72,7 +72,7 @@ cdef Value number_as(object number, int typenum):
             return scalar(typenum, number)
         return copy_of(np.asarray(number, dtype=cnp.PyArray_DescrFromType(typenum)))
     except TypeError as error:
-        if type(error) is not TypeError or isinstance(number, (int, float, np.generic, np.ndarray)):
+        if type(error) is not TypeError or is_plain_number(number):
             raise
         raise TypeError(f"expected a number, got {type(number).__name__}") from None
     except OverflowError:

@@ -188,7 +188,7 @@ def eigh(
     matrix, factor = _reduced("eigh", a, b, type, lower)
     if subset_by_index is None:
         subset_by_index = 0, matrix.shape[-1] - 1
-    if not isinstance(subset_by_index, tuple | list | np.ndarray) or np.shape(subset_by_index) != (2,):
+    if not isinstance(subset_by_index, tuple | list | np.ndarray) or len(subset_by_index) != 2:
         raise ValueError(f"eigh: subset_by_index is {subset_by_index!r:.60}; expected a pair (first, last)")
     first, last = [integer("eigh", "an end of subset_by_index", k) for k in subset_by_index]
     if not 0 <= first <= last < matrix.shape[-1]:
