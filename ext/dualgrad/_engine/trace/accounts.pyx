@@ -236,6 +236,16 @@ cdef int book_eager(Function function, Specialisation special, double seconds) e
     return 0
 
 
+cdef int call_failed(Function function, Specialisation special) except -1:
+    """A call has raised an error: its signature is forgotten, unless it has a program."""
+    if special.confirmed is not None:
+        return 0
+    function.debt -= special.debts
+    function.spent -= special.spent
+    count_form(function, special, -1)
+    return forget(function, special.key)
+
+
 cdef int book_recorded(Function function, Specialisation special) except -1:
     """A call has been recorded; it was the last one of two, or the only one."""
     cdef bint ended = special.eager or special.confirmed is not None

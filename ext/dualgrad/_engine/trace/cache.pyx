@@ -33,8 +33,8 @@ from ..transforms.naming import found_at, place_of
 from ..primitives.registry cimport EFFECTS
 from ..compiler.plan cimport is_on_numbers
 from ..compiler.program cimport FROM_HANDLE
-from .accounts cimport (book_eager, book_recorded, book_replayed, is_skipped, lose_program, may_be_recorded, number_of,
-                        specialisation_for, waits, why_waiting)
+from .accounts cimport (book_eager, book_recorded, book_replayed, call_failed, is_skipped, lose_program,
+                        may_be_recorded, number_of, specialisation_for, waits, why_waiting)
 from .recordings cimport Function, Specialisation, change_in_words, go_eager, record_call
 from .replay cimport (FAILED, Recording, arguments_not_reached, checked_replay, replays_are_checked, still_valid,
                       stands_for, try_replay)
@@ -430,9 +430,14 @@ cdef object replay_or_record(Function function, object call, tuple args, dict kw
             drop(function, special, confirmed)
     with cython.critical_section(function):
         recorded = may_be_recorded(function, special)
-    if not recorded:
-        return eager_call(function, special, call, args, kwargs)
-    result = record_call(function, special, call, g, fn)
+    try:
+        if not recorded:
+            return eager_call(function, special, call, args, kwargs)
+        result = record_call(function, special, call, g, fn)
+    except BaseException:
+        with cython.critical_section(function):
+            call_failed(function, special)
+        raise
     with cython.critical_section(function):
         book_recorded(function, special)
     return result
