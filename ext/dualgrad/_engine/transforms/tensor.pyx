@@ -19,7 +19,7 @@ from ..tape.closed_call cimport before_draw
 from ..values.levels cimport bind1, bind2, bind_list, ndim_of, shape_of, type_of
 from .handles import stop       # no-cython-lint: an entry point too
 from .handles cimport (ARRAY_ALIAS, DTYPES, WEAK, Alias, Moment, TensorBase, array_operand, current_closed_call,
-                       entering, entering_op, marked, note_operand, now, read, value_of, wrap)
+                       entering, entering_op, is_plain, marked, note_operand, now, read, value_of, wrap)
 from .weak cimport WeakNumber
 
 OPCODES = opcodes()                 # of each name
@@ -323,6 +323,19 @@ cdef object matmul(object x, object y, bint promotes):
         a = as_type(a, PROMOTED[ta][tb])
         b = as_type(b, PROMOTED[ta][tb])
     return marked(matmul_values(a, b), before)
+
+
+def is_new_array(r, tuple operands not None):
+    """Make a tensor that a function of NumPy has returned an array. False if it may share elements with an operand, or
+    not lie in memory in C order: ops/index/_views.py finds out."""
+    if not is_plain(r) or (<TensorBase>r).alias is not None:
+        return False
+    for x in operands:
+        if x is r or not in_rows(x):
+            return False
+    if ndim_of((<TensorBase>r).value):
+        (<TensorBase>r).alias = ARRAY_ALIAS
+    return True
 
 
 cdef object product_of(object r, object x, object y):

@@ -10,6 +10,9 @@ from .handles import stop as stop
 
 OPCODES: dict[str, int]
 COMPLEX_FORMS: dict[int, Callable[[Tensor], Tensor]]  # by opcode, for what is not analytic
+
+def is_new_array(r: Any, operands: tuple[Any, ...]) -> bool: ...
+
 LAID_OUT: list[Callable[[Tensor, tuple[Any, ...]], None]]  # of the result of an operator and its operands
 OTHER_PRODUCTS: list[Callable[[Any, Any], Any]]  # of a tensor and something else
 

@@ -232,8 +232,11 @@ def seen(found: Tensor, t: Tensor, index: Any) -> Tensor:
 
     A single number is neither, as in NumPy.
     """
-    if not t._is_array:
+    alias = t._alias
+    if not alias.array:
         return found
+    if type(index) is int and alias.root is None:  # the most frequent index of all
+        return as_view(found, t, ("index", index), None, None) if found.ndim else found
     for part in index if type(index) is tuple else (index,):
         if type(part) not in _PLAIN and not isinstance(part, np.integer):
             return array(found) if found.ndim else found
@@ -342,7 +345,7 @@ def _leaves(x: Any) -> Iterator[Any]:
 
 def arrays_of(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], found: Any) -> Any:
     """What a function of NumPy has returned for tensors: views where NumPy returns views, else arrays."""
-    if not _SETTINGS["views"]:
+    if not _SETTINGS["views"] or (isinstance(function, np.ufunc) and _engine.is_new_array(found, args)):
         return found
     tensors = [x for x in _leaves((args, list(kwargs.values()))) if isinstance(x, Tensor)]
     if function in _PARTS and len(tensors) == 1 and isinstance(found, Tensor):
