@@ -23,6 +23,7 @@ than the cache may. What is known of signatures without a program is dropped bey
 of those whose key keeps objects alive. Whatever comes again starts anew, and has to pay again.
 """
 from cpython.object cimport PyObject
+from cpython.type cimport PyType_Check
 
 import numpy as np
 
@@ -69,7 +70,7 @@ cdef Specialisation specialisation_for(Function function, tuple key, Signature g
         special.near = None if special.leaves is None else number_of(g.args)
         form = form_of(key)
         special.form = None if form == key else form
-        special.holds = any([not isinstance(x, type) for x in g.others])
+        special.holds = any([not PyType_Check(x) for x in g.others])
         count_form(function, special, 1)
         if special.holds:
             hold(function, special)
@@ -128,7 +129,7 @@ cdef object number_of(tuple args):
         if not isinstance(x, TensorBase):
             if type(x) in VALUES:
                 h = (h ^ <unsigned long long>hash(x)) * FACTOR
-            elif kind_of(x) == LEAF and not isinstance(x, np.generic):
+            elif kind_of(x) == LEAF and not issubclass(type(x), np.generic):
                 h = (h ^ <unsigned long long><size_t><PyObject *>x) * FACTOR
             else:
                 return None
@@ -330,7 +331,7 @@ cdef object form_of(object key):
         return type((<ByIdentity>key).held)
     if type(key) is not tuple:
         return key
-    if len(<tuple>key) > 1 and isinstance((<tuple>key)[0], type):
+    if len(<tuple>key) > 1 and PyType_Check((<tuple>key)[0]):
         kind = (<tuple>key)[0]
         if kind in VALUES or issubclass(kind, np.generic):
             return kind

@@ -150,11 +150,13 @@ cdef class DeferredValues:
     cdef int compare(self, list slots, list arrays, object plan) except -1:
         """Compare what a plan has computed with what the primitives compute one by one, which is taken."""
         cdef Array a
+        cdef DeferredValue p
+        operands = [to_ndarray(a) for p in self.waiting.values() for a in p.operands if not is_deferred(a)]
         for slot, numbers in zip(slots, arrays):
             a = self.deferred_in(slot)
             if a is not None:
                 self.evaluate(a)
-                COMPARE(to_ndarray(<Array>numbers), to_ndarray(a), plan)
+                COMPARE(to_ndarray(<Array>numbers), to_ndarray(a), plan, operands)
         return 0
 
     cdef int fill_in(self, list slots, list arrays, object plan) except -1:

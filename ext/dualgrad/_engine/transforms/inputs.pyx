@@ -7,6 +7,8 @@ left out of results. So do numbers in fields of named tuples, dataclasses and th
 """
 import numpy as np
 
+from numpy cimport PyArray_Check
+
 from ..arrays.array cimport copy_of
 from .containers cimport children_of, rebuilt, same
 from .pytrees cimport Walk, holds_tensor, in_place, own, place_of, tensors_of
@@ -55,7 +57,7 @@ cdef tuple without_shared_writes(str name, tuple args, tuple given):
     cdef list replaced = list(args)
     for i, x in enumerate(given):
         for k in range(i):
-            if isinstance(x, np.ndarray) and isinstance(given[k], np.ndarray) and np.may_share_memory(x, given[k]):
+            if PyArray_Check(x) and PyArray_Check(given[k]) and np.may_share_memory(x, given[k]):
                 together.update((id(args[i]), id(args[k])))
     for x in tensors:
         t = <TensorBase>x
@@ -68,7 +70,7 @@ cdef tuple without_shared_writes(str name, tuple args, tuple given):
     if not together:
         return args
     for i, x in enumerate(args):
-        if isinstance(x, np.ndarray) and id(x) in together:
+        if PyArray_Check(x) and id(x) in together:
             replaced[i] = x.view()
             replaced[i].flags.writeable = False
     why = f"{name}: it shares elements with another input, and both are inputs of their own: copy it (x.copy())"

@@ -207,7 +207,7 @@ cdef inline bint follows_numpy(object x) noexcept:
     """True for a tensor that follows NumPy's rules, and for a NumPy array."""
     if isinstance(x, TensorBase):
         return (<TensorBase>x).alias is not None and (<TensorBase>x).alias.array
-    return isinstance(x, np.ndarray)
+    return cnp.PyArray_Check(x)
 
 
 cdef inline bint in_rows(object x) noexcept:
@@ -216,7 +216,7 @@ cdef inline bint in_rows(object x) noexcept:
     if isinstance(x, TensorBase):
         alias = (<TensorBase>x).alias
         return alias is None or alias.layout is None or cnp.PyArray_IS_C_CONTIGUOUS(alias.layout)
-    return not isinstance(x, np.ndarray) or cnp.PyArray_IS_C_CONTIGUOUS(x)
+    return not cnp.PyArray_Check(x) or cnp.PyArray_IS_C_CONTIGUOUS(x)
 
 
 cdef object of_operands(object r, object x, object y):
