@@ -223,8 +223,13 @@ class Tensor(TensorMethods):
         """
         if not isinstance(array, np.ndarray):
             raise TypeError(f"Tensor.from_numpy: expected a NumPy array, got {type(array).__name__}")
+        return Tensor._owning(np.ndarray.view(array, SharedArray))
+
+    @staticmethod
+    def _owning(array: np.ndarray) -> Tensor:
+        """A tensor on the memory of an array that nothing else writes to."""
         t = Tensor.__new__(Tensor)
-        t._from_ndarray(np.ndarray.view(array, SharedArray), False)
+        t._from_ndarray(array, False)
         return t
 
     def asnumpy(self) -> np.ndarray:

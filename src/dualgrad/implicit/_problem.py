@@ -251,7 +251,7 @@ class Problem:
 
     def solve(self, *arrays: Array) -> Array:
         """The solution for given operands."""
-        operands = tuple([Tensor.from_numpy(a) for a in arrays])
+        operands = tuple([Tensor._owning(a) for a in arrays])
         f, jac = self.plain(operands)
         start = arrays[0]
         if isinstance(self.solver, str):
@@ -286,7 +286,7 @@ class Problem:
         both = self.evaluated("the loss and its gradient", found)
 
         def judged(x: Array) -> tuple[float, Array]:
-            loss, gradient = both(Tensor.from_numpy(x), *operands)
+            loss, gradient = both(Tensor._owning(x), *operands)
             return loss.item(), gradient.asnumpy()
 
         return judged

@@ -42,7 +42,7 @@ class LinearProblem(Problem):
 
     def solve(self, *arrays: Array) -> Array:
         """The solution for given operands."""
-        f, jac = self.plain(tuple([Tensor.from_numpy(a) for a in arrays]))
+        f, jac = self.plain(tuple([Tensor._owning(a) for a in arrays]))
         b = arrays[0]
         if self.solver is None:
             try:

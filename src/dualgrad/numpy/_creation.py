@@ -135,7 +135,7 @@ def _np_eye(
     if k == 0:
         return eye(N, M, dtype)
     rows, columns = new_shape("eye", (N, N if M is None else M))
-    return Tensor.from_numpy(np.eye(rows, columns, k, as_dtype(dtype or default_float(), where="eye").numpy))
+    return Tensor._owning(np.eye(rows, columns, k, as_dtype(dtype or default_float(), where="eye").numpy))
 
 
 @implements(np.identity)
@@ -192,7 +192,7 @@ def _steps(start: Any, step: Any, num: int, dtype: Any) -> Tensor:
         found = start + step * np.arange(num)
         return found if dtype is None else found.astype(dtype)
     target = as_dtype(dtype or default_float(), where="linspace")
-    return Tensor.from_numpy((start + step * np.arange(num)).astype(target.numpy))
+    return Tensor._owning((start + step * np.arange(num)).astype(target.numpy))
 
 
 @implements(np.logspace)

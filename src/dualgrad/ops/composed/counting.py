@@ -103,7 +103,7 @@ def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Tensor:
     if x.ndim != 1 or (x.size and int(x._numpy().min()) < 0):
         raise ValueError(f"bincount: the input has shape {x.shape}; expected a vector of integers of 0 or more")
     n = builtins.max(int(x._numpy().max(initial=-1)) + 1, integer("bincount", "minlength", minlength))
-    each = Tensor.from_numpy(np.ones(x.shape, np.int64)) if weights is None else operand("bincount", weights)
+    each = Tensor._owning(np.ones(x.shape, np.int64)) if weights is None else operand("bincount", weights)
     return unsorted_segment_sum(each, x, n) if n else +each
 
 
@@ -148,7 +148,7 @@ def histc(input: Any, bins: int = 100, min: float = 0.0, max: float = 0.0) -> Te
     else:
         low, high = min, max
     counts = np.histogram(values[(values >= low) & (values <= high)], bins, (low, high))[0]
-    return Tensor.from_numpy(counts.astype(x.dtype.numpy))
+    return Tensor._owning(counts.astype(x.dtype.numpy))
 
 
 def bucketize(input: Any, boundaries: Any, *, right: bool = False) -> Tensor:
@@ -247,7 +247,7 @@ def unique(input: Any) -> tuple[Tensor, Tensor]:
     order = np.argsort(first)
     place = np.empty_like(order)
     place[order] = np.arange(order.size)
-    return read("unique", (0,), flat, first[order]), Tensor.from_numpy(place[which].reshape(x.shape).astype(np.int64))
+    return read("unique", (0,), flat, first[order]), Tensor._owning(place[which].reshape(x.shape).astype(np.int64))
 
 
 def equal_count(x: Any, y: Any) -> Tensor:
@@ -350,7 +350,7 @@ class ListDiff(Primitive):
         if x._typenum != y._typenum:
             raise TypeError(f"ListDiff: operands of types {x.dtype} and {y.dtype}; expected equal types")
         places = np.flatnonzero(~np.isin(x._numpy(), y._numpy()))
-        return take(x, places, 0), Tensor.from_numpy(places.astype(self.out_idx.numpy))
+        return take(x, places, 0), Tensor._owning(places.astype(self.out_idx.numpy))
 
 
 class EqualCount(Derived, function=equal_count, call="x, y", example="""

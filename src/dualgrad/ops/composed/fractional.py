@@ -202,11 +202,11 @@ def _starts(u: Tensor, kernel: int, count: int, length: int) -> Tensor:
     """The first elements of the windows along one axis, Int64 of shape (*, C, count)."""
     last = np.full((*u.shape, 1), length - kernel)
     if count == 1:
-        return Tensor.from_numpy(last)
+        return Tensor._owning(last)
     step = (length - kernel) / (count - 1)
     u = to_shape(u, (*u.shape, 1))
     first = floor((u + np.arange(count - 1, dtype=u.dtype.numpy)) * step) - floor(u * step)
-    return _engine.apply(OP["concat"], 2, _engine.convert(first, _dtype.int64.numpy.num), Tensor.from_numpy(last))
+    return _engine.apply(OP["concat"], 2, _engine.convert(first, _dtype.int64.numpy.num), Tensor._owning(last))
 
 
 class _FixedKsize(Primitive):
@@ -386,7 +386,7 @@ class _BetweenBounds(Sourced):
             if fixed is None:
                 found.append(_engine.draw(_bounds(self._from, length, count, self.pseudo_random)))
             else:
-                found.append(Tensor.from_numpy(_bounds(lambda: fixed, length, count, self.pseudo_random)()))
+                found.append(Tensor._owning(_bounds(lambda: fixed, length, count, self.pseudo_random)()))
         return x, (found[0], found[1])
 
 

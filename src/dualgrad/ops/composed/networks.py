@@ -195,7 +195,7 @@ def _channel_dropout(name: str, x: Any, p: float, training: bool, n: int) -> Ten
         return +x
     if x.ndim not in ((n + 1, n + 2) if n < 3 else (5,)):
         raise ValueError(f"{name}: the input has shape {x.shape}; expected samples and channels before {n} axes")
-    kept = dropout(Tensor.from_numpy(np.ones((*x.shape[:-n], *(1,) * n), x.dtype.numpy)), p, True)
+    kept = dropout(Tensor._owning(np.ones((*x.shape[:-n], *(1,) * n), x.dtype.numpy)), p, True)
     return x * kept
 
 
@@ -314,7 +314,7 @@ def lrn(
         )
     c = x.shape[1]
     near = np.abs(np.arange(c) - np.arange(c)[:, None]) <= radius
-    sums = einsum("ij,njhw->nihw", Tensor.from_numpy(near.astype(x.dtype.numpy)), _rows.square(x))
+    sums = einsum("ij,njhw->nihw", Tensor._owning(near.astype(x.dtype.numpy)), _rows.square(x))
     alpha, beta, bias = [number_or_tensor("lrn", "alpha, beta or bias", k) for k in (alpha, beta, bias)]
     return x / (bias + alpha * sums) ** beta
 

@@ -77,7 +77,7 @@ def argwhere(input: Any) -> Tensor:
     [[0 1]
      [1 0]]
     """
-    return Tensor.from_numpy(np.argwhere(operand("argwhere", input)._numpy()))
+    return Tensor._owning(np.argwhere(operand("argwhere", input)._numpy()))
 
 
 def cartesian_prod(*inputs: Any) -> Tensor:
@@ -199,7 +199,7 @@ def _triangle(name: str, indices: Any, row: int, col: int, offset: int, dtype: A
     row, col = whole_number(name, "row", row), whole_number(name, "col", col)
     room(name, (row, col), 16)
     offset = min(max(integer(name, "offset", offset), -row - 1), col + 1)  # nothing changes beyond
-    found = Tensor.from_numpy(np.stack(indices(row, offset, col)).astype(np.int64))
+    found = Tensor._owning(np.stack(indices(row, offset, col)).astype(np.int64))
     return found if dtype is None else found.astype(dtype)
 
 
@@ -241,7 +241,7 @@ class DataFormatDimMap(Primitive):
 
     def __call__(self, input_x: Any) -> Tensor:
         x = operand("DataFormatDimMap", input_x)
-        places = Tensor.from_numpy(np.array([self.src_format.index(axis) for axis in self.dst_format], x.dtype.numpy))
+        places = Tensor._owning(np.array([self.src_format.index(axis) for axis in self.dst_format], x.dtype.numpy))
         return read("DataFormatDimMap", one_axis_pattern((4,), 0), places, index_tensor("DataFormatDimMap", x))
 
 

@@ -303,7 +303,7 @@ def _middle(x: Any, global_median: bool, axis: int, keep_dims: bool, ignore_nan:
     if x.dtype.is_float and not x.size:
         axes = (one_axis("Median", axis, x.shape),)
         shape = kept(x.shape, axes) if keep_dims else dropped(x.shape, axes)
-        return Tensor.from_numpy(np.full(shape, np.nan, x.dtype.numpy)), Tensor.from_numpy(np.zeros(shape, np.int64))
+        return Tensor._owning(np.full(shape, np.nan, x.dtype.numpy)), Tensor._owning(np.zeros(shape, np.int64))
     return nanmedian(x, axis, keep_dims) if ignore_nan and x.size else median(x, axis, keep_dims)
 
 

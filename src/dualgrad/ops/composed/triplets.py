@@ -151,11 +151,11 @@ class SparseAdd(Primitive):
         places, one, other = _united(name, first, _triplet(name, x2_indices, x2_values, x2_shape))
         total = one + other
         kept = np.flatnonzero(np.abs(_engine.stop(total)._numpy()) >= operand(name, thresh)._numpy())
-        return Tensor.from_numpy(places[kept]), gather(total, kept, 0), _as_tensor(first[2])
+        return Tensor._owning(places[kept]), gather(total, kept, 0), _as_tensor(first[2])
 
 
 def _as_tensor(shape: tuple[int, ...]) -> Tensor:
-    return Tensor.from_numpy(np.array(shape, np.int64))
+    return Tensor._owning(np.array(shape, np.int64))
 
 
 class SparseAddmm(Primitive):
@@ -283,7 +283,7 @@ class _United(Primitive):
         name = type(self).__name__
         first = _triplet(name, x1_indices, x1_values, x1_shape)
         places, one, other = _united(name, first, _triplet(name, x2_indices, x2_values, x2_shape))
-        return Tensor.from_numpy(places), type(self)._combine(one, other)
+        return Tensor._owning(places), type(self)._combine(one, other)
 
 
 _UNITED = """{what} elements of two sparse tensors: ``ops.{name}()(indices, values, shape, indices, values, shape)``.
@@ -392,7 +392,7 @@ class SparseReshape(Primitive):
                 f"{name}: a tensor of shape {sizes} cannot have the shape {tuple(lengths(name, new_shape))}"
             )
         found = np.unravel_index(_numbers(name, places, sizes), tuple(target))
-        return Tensor.from_numpy(np.stack(found, 1).astype(np.int64)), _as_tensor(tuple(target))
+        return Tensor._owning(np.stack(found, 1).astype(np.int64)), _as_tensor(tuple(target))
 
 
 # ------------------------------------------------------------------------------------------ rows in segments

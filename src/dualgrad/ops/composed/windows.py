@@ -26,7 +26,7 @@ def _window(
     target = default_float() if dtype is None else as_dtype(dtype, where=name)
     whole = n + 1 if periodic else n
     found = formula(np.arange(whole), whole - 1) if n > 1 else np.ones(whole)
-    return Tensor.from_numpy(found[:n].astype(target.numpy))
+    return Tensor._owning(found[:n].astype(target.numpy))
 
 
 def bartlett_window(window_length: Any, periodic: bool = True, *, dtype: Any = None) -> Tensor:

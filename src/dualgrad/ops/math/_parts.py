@@ -260,7 +260,7 @@ def adjoint(x: Any) -> Tensor:
 
 def _zeros(x: Tensor) -> Tensor:
     """Zeros of the shape of `x`, and of its type or that of its parts."""
-    return Tensor.from_numpy(np.zeros(x.shape, np.zeros(0, x.dtype.numpy).real.dtype))
+    return Tensor._owning(np.zeros(x.shape, np.zeros(0, x.dtype.numpy).real.dtype))
 
 
 class Real(Primitive, of=real):

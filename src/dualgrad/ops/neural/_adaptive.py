@@ -281,7 +281,7 @@ def _largest(name: str, input: Any, output_size: Any, positions: bool, n: int) -
     # position has axes (size, tap) for each axis in turn
     table = position.transpose([*range(0, 2 * n, 2), *range(1, 2 * n, 2)]).reshape(-1)
     start = np.arange(math.prod(sizes)).reshape(sizes) * width
-    return largest, gather(Tensor.from_numpy(np.ascontiguousarray(table)), tap + start, 0)
+    return largest, gather(Tensor._owning(np.ascontiguousarray(table)), tap + start, 0)
 
 
 # ------------------------------------------------------------------------------------------ primitive classes

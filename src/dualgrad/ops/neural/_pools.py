@@ -39,7 +39,7 @@ def _largest(x: Tensor, axes: tuple[Windows, ...], positions: bool) -> Any:
         at = a.positions()
         first = first[..., None] * length + at[0]
         steps = steps[..., None] * length + (at[:, 0] - at[0, 0])
-    return largest, gather(Tensor.from_numpy(steps.ravel()), tap, 0) + first
+    return largest, gather(Tensor._owning(steps.ravel()), tap, 0) + first
 
 
 def _averages(x: Tensor, axes: tuple[Windows, ...], count_padding: bool, divisor: Any = None) -> Tensor:

@@ -169,6 +169,6 @@ def _unpooled(
     lead, places, size = math.prod(x.shape[:-n]), math.prod(lengths), math.prod(sizes)
     pattern, rows, index = many_axes_pattern(2), np.arange(lead).reshape(lead, 1), to_shape(index, (lead, places))
     filled = added(name, (lead, size), pattern, to_shape(x, (lead, places)), rows, index)
-    ones = Tensor.from_numpy(np.ones((lead, places), x.dtype.numpy))
+    ones = Tensor._owning(np.ones((lead, places), x.dtype.numpy))
     counts = added(name, (lead, size), pattern, ones, rows, index)
     return to_shape(filled / maximum(counts, 1), (*x.shape[:-n], *sizes))

@@ -70,7 +70,7 @@ def affine_grid(theta: Any, size: Any, align_corners: bool = False) -> Tensor:
         edge = 1.0 - 1.0 / m if not align_corners else float(m > 1)  # a single point is in the middle
         axes.append(np.linspace(-edge, edge, m))
     points = np.stack([*np.meshgrid(*axes, indexing="ij")][::-1] + [np.ones(size[2:])], -1)
-    flat = Tensor.from_numpy(points.reshape(-1, n + 1).astype(theta.dtype.numpy))
+    flat = Tensor._owning(points.reshape(-1, n + 1).astype(theta.dtype.numpy))
     return to_shape(_engine.matmul_op(flat, permuted(theta, (0, 2, 1))), (size[0], *size[2:], n))
 
 

@@ -168,7 +168,7 @@ class ROIAlign(Primitive):
                     "each bin at least, or a positive sample_num"
                 )
             points = int(numbers.max(initial=1))
-            many = Tensor.from_numpy(numbers.reshape(-1, 1, 1))
+            many = Tensor._owning(numbers.reshape(-1, 1, 1))
         which_bin, which_point = np.arange(bins).reshape(-1, 1), np.arange(points) + 0.5
         kind, count = step.dtype.numpy, step.shape[0]
         begin, step = to_shape(begin, (count, 1, 1)), to_shape(step, (count, 1, 1))

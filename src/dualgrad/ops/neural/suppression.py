@@ -98,7 +98,7 @@ class NMSWithMask(Primitive):
         order = argsort(_engine.stop(x[:, 4]), 0, True)
         boxes = read("NMSWithMask", one_axis_pattern(x.shape, 0), x, order)
         mask = _kept_boxes(_engine.stop(boxes), threshold=self.iou_threshold)
-        return boxes, Tensor.from_numpy(np.arange(x.shape[0], dtype=np.int32)), mask
+        return boxes, Tensor._owning(np.arange(x.shape[0], dtype=np.int32)), mask
 
 
 def _chosen(
