@@ -22,9 +22,14 @@ from cpython.ref cimport Py_INCREF, Py_XDECREF
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcmp, memcpy, memset
 
-import numpy as np
+import types
+
+import numpy
 
 from .thread cimport dg_thread, thread_state
+
+# A program may put others in the place of NumPy's functions: what they return is no memory to rely on.
+np = types.SimpleNamespace(**vars(numpy))
 
 cnp.import_array()
 

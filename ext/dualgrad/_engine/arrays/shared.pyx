@@ -3,8 +3,7 @@
 An operator reads such memory when it runs. What is kept for later is a copy: the operands of a derivative, a recording
 or deferred values, and results that would be views.
 """
-import numpy as np
-
+from .array import np
 from .array cimport copy_of, to_ndarray
 
 

@@ -6,8 +6,7 @@ Operands are places: a base (an input, a constant, a result, the memory of a blo
 from row to row. An operand whose elements are not at equal distances is copied first; what is the same for every
 block is copied for the first one only, into memory with no other use.
 """
-import numpy as np
-
+from ..arrays.array import np
 from ..arrays.array cimport from_ndarray
 from .allocation cimport BLOCK, TOTALS, Allocation, Place, new_memory, new_places
 from .executor cimport *

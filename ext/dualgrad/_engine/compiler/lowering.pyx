@@ -20,8 +20,7 @@ rows, do not care about the order.
 """
 from libc.string cimport memset
 
-import numpy as np
-
+from ..arrays.array import np
 from ..arrays.array cimport Array, contiguous, from_ndarray, item_size, new_array, to_ndarray, uniform
 from ..primitives.opcodes cimport OP_IDENTITY
 from ..primitives.registry cimport PRIMITIVES, Loop, Primitive, find_loop, is_elementwise, numpy_loop

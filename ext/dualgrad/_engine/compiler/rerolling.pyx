@@ -10,8 +10,7 @@ A body is planned once, so planning takes as long for any number of iterations, 
 """
 cimport numpy as cnp
 
-import numpy as np
-
+from ..arrays.array import np
 from ..arrays.array cimport Array, copy_of, to_ndarray
 from ..primitives.opcodes cimport OP_RESHAPE, OP_SLICE
 from ..primitives.registry cimport op_named

@@ -15,8 +15,7 @@ long; others have to be worth it.
 cimport numpy as cnp
 from cpython.mem cimport PyMem_Free, PyMem_Realloc
 
-import numpy as np
-
+from ..arrays.array import np
 from ..primitives.opcodes cimport *
 from ..primitives.registry cimport PRIMITIVES, Loop, Primitive, find_loop, has_own_loop, is_elementwise
 from .executor cimport DG_CAST, DG_LOOP, DG_SELECT

@@ -11,8 +11,7 @@ and what is left is written down as the executor reads it.
 cimport numpy as cnp
 from cpython.mem cimport PyMem_Calloc
 
-import numpy as np
-
+from ..arrays.array import np
 from ..arrays.array cimport Array, contiguous, from_ndarray, item_size
 from ..primitives.opcodes cimport OP_ADD, OP_IDENTITY, OP_POWER, OP_SUM
 from ..primitives.registry cimport Loop, find_loop

@@ -8,8 +8,7 @@ program runs that has threads of its own.
 """
 cimport cython
 
-import numpy as np
-
+from ..arrays.array import np
 from .executor cimport DG_MAX_THREADS
 
 cdef extern from "memory/shared.h":

@@ -14,8 +14,7 @@ from cpython.object cimport PyObject
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
-import numpy as np
-
+from ..arrays.array import np
 from ..arrays.array cimport (MAX_DIMS, NPY_HALF, Array, cast, from_ndarray, is_complex, is_inexact, new_array,
                              same_shape, to_ndarray)
 from .opcodes cimport *

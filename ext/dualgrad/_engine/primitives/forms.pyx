@@ -1,8 +1,7 @@
 """What the kernels of structural primitives share; the primitives are in the folder `structural`."""
 cimport numpy as cnp
 
-import numpy as np
-
+from ..arrays.array import np
 from ..arrays.array cimport MAX_DIMS, NPY_HALF, Array, from_ndarray, is_complex, to_ndarray
 from .registry cimport no_loop
 

@@ -16,10 +16,9 @@ from cpython.mem cimport PyMem_Malloc
 from cpython.object cimport PyObject
 from libc.string cimport memset
 
-import numpy as np
-
 from dualgrad._table import REAL_ONLY, ROWS
 
+from ..arrays.array import np
 from ..arrays.array cimport (MAX_DIMS, N_TYPES, NPY_HALF, Array, Value, is_complex, is_inexact, shape_tuple,
                              without_numbers)
 from .opcodes cimport *

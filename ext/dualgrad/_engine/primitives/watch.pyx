@@ -11,8 +11,7 @@ rule computes on the way is not looked at: an infinite partial that meets a deri
 """
 import sys
 
-import numpy as np
-
+from ..arrays.array import np
 from ..arrays.array cimport Array, is_inexact, to_ndarray
 from .execute cimport active_tracer, run, start_tracing, stop_tracing
 from .registry cimport op_name

@@ -15,8 +15,7 @@ cimport numpy as cnp
 from libc.math cimport fabs, isfinite
 from libc.string cimport memset
 
-import numpy as np
-
+from ..arrays.array import np
 from ..arrays.array cimport new_array, writable
 
 cnp.import_array()

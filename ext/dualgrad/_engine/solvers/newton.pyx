@@ -6,8 +6,7 @@ are of one type, float32 or float64; what does not lie in one piece is copied.
 cimport numpy as cnp
 from libc.math cimport INFINITY, fabs
 
-import numpy as np
-
+from ..arrays.array import np
 from ..arrays.array cimport new_array, writable
 
 cnp.import_array()

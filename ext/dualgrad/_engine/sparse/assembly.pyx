@@ -11,7 +11,7 @@ from libc.string cimport memcpy, memset
 
 from ..arrays.array cimport new_array, writable
 
-import numpy as np
+from ..arrays.array import np
 
 cnp.import_array()
 

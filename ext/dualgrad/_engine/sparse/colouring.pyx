@@ -11,7 +11,8 @@ Colourings are greedy. The order of the vertices determines the number of colour
 last, incidence degree. Degrees are counted in the graph whose neighbours must differ: columns that share a row, or for
 a Hessian the pattern itself.
 """
-import numpy as np
+from ..arrays.array import np
+
 
 cdef struct Graph:
     const long long *starts         # the neighbours of a vertex, or the rows of a column

@@ -7,7 +7,7 @@ except for sorting.
 from libc.stdlib cimport free, malloc, qsort, realloc
 from libc.string cimport memcpy
 
-import numpy as np
+from ..arrays.array import np
 
 
 class TooDenseError(ValueError):

@@ -2,8 +2,7 @@
 cimport numpy as cnp
 from cpython.object cimport PyObject
 
-import numpy as np
-
+from ..arrays.array import np
 from ..arrays.array cimport MAX_DIMS, Array, Value, is_inexact, item_size, scalar, to_ndarray
 from ..compiler.lowering cimport AS_SELECT, Lowering
 from ..compiler.views cimport View

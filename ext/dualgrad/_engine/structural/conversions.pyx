@@ -2,8 +2,7 @@
 cimport numpy as cnp
 from cpython.object cimport PyObject
 
-import numpy as np
-
+from ..arrays.array import np
 from ..arrays.array cimport (MAX_DIMS, Array, Value, cast, contiguous, is_complex, is_inexact, item_size, new_view,
                              to_ndarray)
 from ..arrays.shared cimport apart

@@ -9,8 +9,7 @@ NumPy.
 cimport numpy as cnp
 from cpython.object cimport PyObject
 
-import numpy as np
-
+from ..arrays.array import np
 from ..arrays.array cimport (MAX_DIMS, NPY_HALF, Array, Value, cast, from_ndarray, full, shape_tuple, to_ndarray,
                              writable)
 from ..compiler.executor cimport DG_MAX_INDICES

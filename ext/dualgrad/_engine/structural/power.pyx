@@ -1,8 +1,7 @@
 """power: an elementwise row whose exponent is a parameter."""
 from cpython.object cimport PyObject
 
-import numpy as np
-
+from ..arrays.array import np
 from ..arrays.array cimport NPY_HALF, Array, Value, from_ndarray, is_complex, scalar, to_ndarray
 from ..compiler.lowering cimport AS_LOOP, Lowering, dtype_of, power_loop
 from ..compiler.views cimport new_buffer, view_of

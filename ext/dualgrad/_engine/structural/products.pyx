@@ -3,8 +3,7 @@ cimport numpy as cnp
 from cpython.object cimport PyObject
 from libc.string cimport memset
 
-import numpy as np
-
+from ..arrays.array import np
 from ..arrays.array cimport (ARRAY, BATCH, MAX_DIMS, N_TYPES, Array, Value, contiguous, is_inexact, new_array,
                              shape_tuple, to_ndarray)
 from ..compiler.instructions cimport small_loop

@@ -5,8 +5,7 @@ params: (axes, keepdims), or one axis, or None for all of them; argsort: (axis, 
 cimport numpy as cnp
 from cpython.object cimport PyObject
 
-import numpy as np
-
+from ..arrays.array import np
 from ..arrays.array cimport Array, Value, shape_tuple, to_ndarray
 from ..primitives.registry cimport define
 from ..primitives.forms cimport like, real, reduced, wrap

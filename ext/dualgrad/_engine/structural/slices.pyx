@@ -1,8 +1,7 @@
 """Boxes of arrays: slice cuts one out, unslice puts one into zeros, concat puts several side by side."""
 from cpython.object cimport PyObject
 
-import numpy as np
-
+from ..arrays.array import np
 from ..arrays.array cimport MAX_DIMS, Array, Value, fill, full, new_view, to_ndarray
 from ..arrays.shared cimport apart
 from ..compiler.lowering cimport Lowering

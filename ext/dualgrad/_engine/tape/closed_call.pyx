@@ -35,7 +35,8 @@ from functools import partial
 from types import FunctionType, MethodType
 from zlib import crc32
 
-import numpy as np
+from ..arrays.array import np
+
 
 cdef enum:
     DEEP = 6                        # containers and functions in each other that are looked into

@@ -25,8 +25,7 @@ of those whose key keeps objects alive. Whatever comes again starts anew, and ha
 from cpython.object cimport PyObject
 from cpython.type cimport PyType_Check
 
-import numpy as np
-
+from ..arrays.array import np
 from ..arrays.array cimport ARRAY, Array, Value
 from ..transforms.containers cimport LEAF, kind_of
 from ..transforms.handles cimport TensorBase, is_plain, value_in

@@ -39,7 +39,7 @@ import _warnings
 import warnings
 from collections import OrderedDict, deque
 
-import numpy as np
+from ..arrays.array import np
 
 cnp.import_array()
 

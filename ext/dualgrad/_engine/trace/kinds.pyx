@@ -17,8 +17,7 @@ import types
 import typing
 from collections import OrderedDict, defaultdict, deque, namedtuple
 
-import numpy as np
-
+from ..arrays.array import np
 from .guards cimport is_a
 from .guards import SameObject
 from .objects cimport address, addresses, attributes_of_class, module_of, mro_of

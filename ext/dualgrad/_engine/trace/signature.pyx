@@ -18,8 +18,7 @@ from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 
 from collections import defaultdict
 
-import numpy as np
-
+from ..arrays.array import np
 from ..arrays.array cimport ARRAY, Array, Value, copy_of, shape_tuple, with_numbers
 from ..transforms.containers cimport (DICT, DICTS, LEAF, LIST, LISTS, NAMED, RECORD, REGISTERED, TUPLE, back,
                                       children_of, deeper, kind_of, labels_of, rebuilt, same)

@@ -26,8 +26,7 @@ import sys
 import types
 from collections import OrderedDict, deque
 
-import numpy as np
-
+from ..arrays.array import np
 from ..arrays.array cimport ARRAY, Array, Value, copy_of
 from ..arrays.defaults cimport default_float
 from ..compiler.program cimport FROM_CONSTANT, FROM_HANDLE, Program

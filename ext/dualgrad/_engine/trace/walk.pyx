@@ -18,8 +18,7 @@ import builtins
 import importlib
 import sys
 
-import numpy as np
-
+from ..arrays.array import np
 from .bytecode cimport Names, names_executed, names_of
 from .executed cimport OURS, USERS, trust_of
 from .guards cimport Guards

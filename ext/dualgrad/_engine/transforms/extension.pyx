@@ -6,8 +6,7 @@ Python functions (functions.pyx), an object says that has the parts of its famil
 cimport numpy as cnp
 from cpython.object cimport PyObject
 
-import numpy as np
-
+from ..arrays.array import np
 from ..arrays.array cimport MAX_DIMS, Array, Value, to_ndarray
 from ..primitives.registry cimport Primitive, add_row, broadcast_shape
 from ..tape.closed_call cimport without_notes

@@ -9,8 +9,7 @@ by v is vjp(c). Rules are functions of tensors, so they are themselves different
 cimport numpy as cnp
 from cpython.object cimport PyObject
 
-import numpy as np
-
+from ..arrays.array import np
 from ..arrays.array cimport Array, Value, copy_of, from_ndarray, is_inexact, to_ndarray
 from ..primitives.opcodes cimport OP_CONCAT, OP_RESHAPE, OP_SLICE
 from ..values.algebra cimport derived, make, truncated

@@ -5,7 +5,7 @@ numbers: a float is float64. The face converts them before anything is recorded,
 program and not a part of it. An integer there is an error. None, texts and other objects stay what they are; they are
 left out of results. So do numbers in fields of named tuples, dataclasses and the like: they are settings.
 """
-import numpy as np
+from ..arrays.array import np
 
 from numpy cimport PyArray_Check
 

@@ -4,8 +4,7 @@ cimport numpy as cnp
 
 import types
 
-import numpy as np
-
+from ..arrays.array import np
 from ..arrays.array cimport ARRAY, NODE, Array, Value, is_complex, is_inexact
 from ..arrays.shared cimport apart
 from .containers cimport DICT, DICTS, LEAF, children_of, described, kind_of

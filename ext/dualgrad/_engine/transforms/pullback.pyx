@@ -2,8 +2,7 @@
 
 A pullback keeps the tape of a call and sweeps it for each cotangent it is given. It is pickled as the call.
 """
-import numpy as np
-
+from ..arrays.array import np
 from ..arrays.array cimport NODE, Value, copy_of
 from .leaves cimport collect, collect_quietly, lift, match, match_tangents, replaced, split_aux
 from .pytrees cimport holds_tensor, in_place, tensors_of

@@ -35,7 +35,7 @@ from ..values.levels cimport (Level, array_of, called_rule, current_level, new_l
 
 import threading
 
-import numpy as np
+from ..arrays.array import np
 
 
 class Masks(threading.local):

@@ -8,8 +8,7 @@ level the call gets a tape of its own, whose leaves are those batches, and becom
 """
 cimport numpy as cnp
 
-import numpy as np
-
+from ..arrays.array import np
 from ..arrays.array cimport ARRAY, BATCH, NODE, Array, Value, from_ndarray, scalar
 from ..arrays.shared cimport apart
 from ..values.batch cimport enter, leave, moved_axis

@@ -11,8 +11,7 @@ cimport numpy as cnp
 
 from numbers import Number
 
-import numpy as np
-
+from ..arrays.array import np
 from ..arrays.array cimport Value, scalar
 from ..primitives.execute import unrepeatable
 from ..primitives.opcodes cimport OP_ADD, OP_CAST, OP_DIV, OP_MUL, OP_NEG, OP_SUB

@@ -25,8 +25,7 @@ type, float64 if any is floating, and give the result the floating type that cam
 cimport numpy as cnp
 from cpython.object cimport PyObject
 
-import numpy as np
-
+from ..arrays.array import np
 from ..arrays.array cimport BATCH, DUAL, HOOKS, NODE, Array, Value, full, is_complex, is_inexact, scalar
 from ..arrays.defaults cimport default_float
 from ..primitives.registry cimport FAMILY_CONSTANT, PRIMITIVES, Primitive, family_of, keeps_ints
