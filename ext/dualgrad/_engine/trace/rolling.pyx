@@ -61,6 +61,10 @@ cdef class BodyRecorder(Recorder):
     cdef bint knows(self, Array a) noexcept:
         return a.trace == self.trace or self.outer.knows(a)
 
+    cdef bint is_around(self, Array a) noexcept:
+        """Whether an array belongs to a recording around this one."""
+        return a.trace != self.trace and a.trace != 0 and self.outer.knows(a)
+
     cdef Array captured(self, Array a):
         """An array of the recordings around, as an input of the body."""
         found = self.inside.get(id(a))
@@ -77,10 +81,7 @@ cdef class BodyRecorder(Recorder):
         return alias
 
     cdef Array execute(self, int op, object params, PyObject **args, int n):
-        cdef bytearray room = bytearray(max(n, 1) * sizeof(PyObject *))
-        cdef PyObject **ins = <PyObject **><char *>room
         cdef bint ours = False, around = False
-        cdef list held = []
         cdef Array a
         cdef int i
         if EFFECTS[op] == DRAWS:
@@ -89,14 +90,23 @@ cdef class BodyRecorder(Recorder):
         for i in range(n):
             a = <Array>args[i]
             ours = ours or a.trace == self.trace
-            around = around or (a.trace != self.trace and a.trace != 0 and self.outer.knows(a))
+            around = around or self.is_around(a)
         if not around:
             return Recorder.execute(self, op, params, args, n)
         if not ours:                    # all steps share the result
             return self.outer.execute(op, params, args, n)
+        return self.execute_inside(op, params, args, n)
+
+    cdef Array execute_inside(self, int op, object params, PyObject **args, int n):
+        """A step of the body, whose operands may belong to the recordings around."""
+        cdef bytearray room = bytearray(max(n, 1) * sizeof(PyObject *))
+        cdef PyObject **ins = <PyObject **><char *>room
+        cdef list held = []
+        cdef Array a
+        cdef int i
         for i in range(n):
             a = <Array>args[i]
-            if a.trace != self.trace and a.trace != 0 and self.outer.knows(a):
+            if self.is_around(a):
                 a = self.captured(a)
                 held.append(a)
             ins[i] = <PyObject *>a
@@ -129,30 +139,17 @@ cdef class BodyRecorder(Recorder):
 
     cdef int slot_in(self, Array a) except -1:
         """The slot of what leaves the step; an input or a constant if the step has not computed it."""
-        if a.trace != self.trace and a.trace != 0 and self.outer.knows(a):
-            a = self.captured(a)
-        return self.slot_of(a)
+        return self.slot_of(self.captured(a) if self.is_around(a) else a)
 
 
 cdef class BranchRecorder(BodyRecorder):
     """The recording of one of two branches: nothing of it is computed outside, where it would always run."""
 
     cdef Array execute(self, int op, object params, PyObject **args, int n):
-        cdef bytearray room = bytearray(max(n, 1) * sizeof(PyObject *))
-        cdef PyObject **ins = <PyObject **><char *>room
-        cdef list held = []
-        cdef Array a
-        cdef int i
         if EFFECTS[op] == DRAWS:
             self.give_up("a branch of cond draws random numbers")
             raise NotRecorded
-        for i in range(n):
-            a = <Array>args[i]
-            if a.trace != self.trace and a.trace != 0 and self.outer.knows(a):
-                a = self.captured(a)
-                held.append(a)
-            ins[i] = <PyObject *>a
-        return Recorder.execute(self, op, params, ins, n)
+        return self.execute_inside(op, params, args, n)
 
     cdef int asked(self, Array a, str what) except -1:
         if a.trace != self.trace:
