@@ -281,3 +281,21 @@ def test_sparse_jacobians_are_dense_ones(name, i):
     rows = np.repeat(np.arange(len(found)), np.diff(plan.pattern.indptr))
     np.add.at(found, (rows, plan.pattern.indices), plan.values(xs[0]))
     close(found, dg.jacfwd(of_first)(xs[0]).asnumpy().reshape(found.shape))
+
+
+@pytest.mark.parametrize(
+    ("name", "params"),
+    [
+        *(("reshape", shape) for shape in [(5,), (2, 3, 5), (0,), ()]),
+        *(("transpose", axes) for axes in [(0, 1), (0, 1, 3), (0, 0, 1), (0, 1, -1), (0, 1, 2, 3)]),
+        *(("broadcast_to", shape) for shape in [(5,), (3, 3, 4), (4,), (2, 3, 1), ()]),
+        *(("sum_to", shape) for shape in [(5,), (3, 3, 4), (1, 2, 3, 4), (2,)]),
+    ],
+)
+@pytest.mark.parametrize("recorded", [False, True], ids=["eager", "recorded"])
+def test_a_shape_that_does_not_fit_reads_no_memory(name, params, recorded):
+    def f(x):
+        return apply(OPCODES[name], params, x)
+
+    with pytest.raises(ValueError, match=f"{name}: .* (fit an array of|broadcast to the) shape"):
+        (dg.jit(f) if recorded else f)(Tensor(real(2, 3, 4)))

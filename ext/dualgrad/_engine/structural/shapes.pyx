@@ -1,9 +1,8 @@
 """The same elements in another shape: reshape, transpose, broadcast_to. All are views."""
 from cpython.object cimport PyObject
 
-import numpy as np
-
-from ..arrays.array cimport MAX_DIMS, Array, Value, contiguous, new_view
+from ..arrays.array import np
+from ..arrays.array cimport MAX_DIMS, Array, Value, contiguous, new_view, shape_tuple
 from ..arrays.shared cimport apart
 from ..compiler.lowering cimport Lowering
 from ..compiler.views cimport View, broadcast_strides, turned, view
@@ -13,6 +12,11 @@ from ..primitives.forms cimport axes_of, in_shape
 from ..values.batch cimport padded
 from ..values.families cimport Linear
 from ..values.levels cimport Batch, BatchLevel, bind1, shape_of
+
+
+cdef object misfit(str name, Array a, params):
+    """The error of a caller that has not checked its arguments: the memory of other arrays must not be read."""
+    return ValueError(f"{name}: {params} does not fit an array of shape {shape_tuple(a)}")
 
 
 # ----------------------------------------------------------------------------------------------------------- reshape
@@ -27,7 +31,13 @@ cdef class Reshape(Linear):
         return reshaped_array(<Array>args[0], params)
 
     cdef int form(self, object params, PyObject **args, int n, int *ndim, Py_ssize_t *shape) except -2:
-        return in_shape((<Array>args[0]).typenum, params, ndim, shape)
+        cdef int typenum = in_shape((<Array>args[0]).typenum, params, ndim, shape), i
+        cdef Py_ssize_t size = 1
+        for i in range(ndim[0]):
+            size *= shape[i]
+        if size != (<Array>args[0]).size:
+            raise misfit("reshape", <Array>args[0], params)
+        return typenum
 
     cdef bint can_wait(self, object params, PyObject **args, int n) except -1:
         return True
@@ -74,6 +84,8 @@ cdef Array reshaped_array(Array a, tuple target):
         shape[i] = target[i]
         strides[i] = step
         step *= shape[i]
+    if step != a.size * a.itemsize:
+        raise misfit("reshape", a, target)
     if not a.contiguous and not same_but_for_ones(a, ndim, shape, strides):
         a = contiguous(a)
         step = a.itemsize
@@ -115,6 +127,7 @@ cdef class Transpose(Linear):
         cdef Py_ssize_t[MAX_DIMS] strides
         cdef tuple permutation = params
         cdef int i, j
+        refuse_no_permutation(a, permutation)
         for i in range(a.ndim):
             j = permutation[i]
             shape[i] = a.shape[j]
@@ -126,6 +139,7 @@ cdef class Transpose(Linear):
     cdef int form(self, object params, PyObject **args, int n, int *ndim, Py_ssize_t *shape) except -2:
         cdef Array a = <Array>args[0]
         cdef int i
+        refuse_no_permutation(a, params)
         ndim[0] = a.ndim
         for i in range(a.ndim):
             shape[i] = a.shape[<int>params[i]]
@@ -158,6 +172,19 @@ cdef class Transpose(Linear):
         return [new for part in parts for new in turned_part(walk, step, k, part)]
 
 
+cdef int refuse_no_permutation(Array a, tuple permutation) except -1:
+    cdef unsigned long long met = 0
+    cdef int j
+    for axis in permutation:
+        j = axis
+        if not 0 <= j < a.ndim or met >> j & 1:
+            raise misfit("transpose", a, permutation)
+        met |= 1ull << j
+    if len(permutation) != a.ndim:
+        raise misfit("transpose", a, permutation)
+    return 0
+
+
 cdef list turned_part(walk, step, int k, part):
     """Entries of an array whose axes are permuted: boxes stay boxes."""
     order, slot = step[1], part.slot
@@ -183,14 +210,14 @@ cdef class BroadcastTo(Linear):
         cdef Py_ssize_t[MAX_DIMS] strides
         cdef tuple target = params
         cdef int i, k, ndim = 0
-        in_shape(a.typenum, target, &ndim, shape)
+        spread_form(a, target, &ndim, shape)
         for i in range(ndim):
             k = i - (ndim - a.ndim)
             strides[i] = 0 if k < 0 or a.shape[k] == 1 else a.strides[k]
         return apart(new_view(a, ndim, shape, strides, a.data))
 
     cdef int form(self, object params, PyObject **args, int n, int *ndim, Py_ssize_t *shape) except -2:
-        return in_shape((<Array>args[0]).typenum, params, ndim, shape)
+        return spread_form(<Array>args[0], params, ndim, shape)
 
     cdef bint can_wait(self, object params, PyObject **args, int n) except -1:
         return True
@@ -214,6 +241,17 @@ cdef class BroadcastTo(Linear):
 
     def accumulated(self, walk, step, int k, list parts, list moving):
         return walk.spread_out(parts, walk.shapes[step[2][k]], walk.shapes[step[3]])
+
+
+cdef int spread_form(Array a, tuple target, int *ndim, Py_ssize_t *shape) except -2:
+    """The form of an array that is broadcast."""
+    cdef int typenum = in_shape(a.typenum, target, ndim, shape), lead = ndim[0] - a.ndim, k
+    if lead < 0:
+        raise misfit("broadcast_to", a, target)
+    for k in range(a.ndim):
+        if a.shape[k] != 1 and a.shape[k] != shape[lead + k]:
+            raise misfit("broadcast_to", a, target)
+    return typenum
 
 
 define(Reshape(), "reshape")

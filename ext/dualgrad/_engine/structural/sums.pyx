@@ -3,8 +3,7 @@ cimport numpy as cnp
 from cpython.object cimport PyObject
 from libc.string cimport memset
 
-import numpy as np
-
+from ..arrays.array import np
 from ..arrays.array cimport MAX_DIMS, N_TYPES, Array, Value, full, shape_tuple, to_ndarray
 from ..compiler.lowering cimport AS_GENERIC, AS_SUM, Lowering
 from ..compiler.views cimport View, packed, product, turned, view
@@ -141,6 +140,7 @@ cdef class SumTo(Linear):
         return reshaped_array(added_up(a, axes_added(shape_tuple(a), target), False), target)
 
     cdef int form(self, object params, PyObject **args, int n, int *ndim, Py_ssize_t *shape) except -2:
+        axes_added(shape_tuple(<Array>args[0]), params)
         return in_shape((<Array>args[0]).typenum, params, ndim, shape)
 
     cdef bint can_wait(self, object params, PyObject **args, int n) except -1:
@@ -175,6 +175,8 @@ cdef class SumTo(Linear):
 cdef tuple axes_added(tuple shape, tuple target):
     """The axes along which a shape is added up down to one that broadcasts to it."""
     cdef int lead = len(shape) - len(target), i
+    if lead < 0 or any([n != 1 and n != m for n, m in zip(target, shape[lead:])]):
+        raise ValueError(f"sum_to: {target} does not broadcast to the shape {shape} of an array")
     return tuple(range(lead)) + tuple([lead + i for i in range(len(target))
                                        if target[i] == 1 and <Py_ssize_t>shape[lead + i] != 1])
 
