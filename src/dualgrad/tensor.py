@@ -594,9 +594,7 @@ def _no_array(x: Any) -> np.ndarray:
 def _restore(array: np.ndarray) -> Tensor:
     if not isinstance(array, np.ndarray):
         raise TypeError(f"Tensor: a pickle holds a {type(array).__name__}; expected a NumPy array")
-    t = Tensor.__new__(Tensor)
-    t._from_ndarray(array, False)
-    return t
+    return Tensor._owning(array)
 
 
 def _restore_array(array: np.ndarray) -> Tensor:
