@@ -119,6 +119,7 @@ WRITTEN = [
     sample("place", lambda m, a, b: after(m, a, "place", HOLES, b), A, normal(2)),
     sample("putmask", lambda m, a, b: after(m, a, "putmask", HOLES, b), A, V),
     sample("copyto", lambda m, a, b: after(m, a, "copyto", b, "same_kind", HOLES), A, normal(4)),
+    sample("copyto", lambda m, a, b: after(m, a, "copyto", b[None, None]), A, normal(4)),
     sample("fill_diagonal", lambda m, a, b: after(m, a, "fill_diagonal", b, True), normal(5, 2), normal(3)),
     sample(
         "put_along_axis",

@@ -14,6 +14,11 @@ SHAPES = [
     sample("reshape", lambda m, a: m.reshape(a, (2, -1), order="C"), A),
     sample("reshape", lambda m, a: m.reshape(a, (2, -1), copy=True), A, since="2.1.0"),
     sample("ravel", lambda m, a: m.ravel(a, order="C"), A),
+    *(sample("ravel", lambda m, a, order=order: m.ravel(m.swapaxes(a, 0, 1), order=order), A) for order in "FAK"),
+    *(
+        sample("reshape", lambda m, a, order=order: m.reshape(m.swapaxes(a, 0, 1), (2, -1), order=order), A)
+        for order in "FA"
+    ),
     sample("transpose", lambda m, a: m.transpose(a, axes=(2, 0, 1)), CUBE),
     sample("permute_dims", lambda m, a: m.permute_dims(a, axes=(2, 0, 1)), CUBE),
     sample("matrix_transpose", lambda m, a: m.matrix_transpose(a), CUBE),

@@ -15,6 +15,7 @@ from .._settings import one_of, truth_value
 from ..dtype import as_dtype
 from ..ops._arguments import expanded, integer, new_shape, one_axis, operand, to_shape
 from ..ops.index._elements import refuse_complex
+from ..ops.index._views import axes_in_memory, order_in_memory
 from ..ops.index.choice import clip, where
 from ..ops.index.gather import gather_elements, take
 from ..ops.linalg.norms import norm
@@ -186,14 +187,25 @@ def _np_squeeze(a: Any, axis: Any = None) -> Tensor:
 
 @implements(np.reshape)
 def _np_reshape(a: Any, shape: Any, order: str = "C", *, copy: Any = None) -> Tensor:
-    _c_order("reshape", order)
-    return reshape(a, shape)
+    a = operand("np.reshape", a)
+    if not one_of(order, ("C", "F", "A")):
+        raise ValueError(f"np.reshape: order is {order!r}; expected 'C', 'F' or 'A'")
+    if order == "C" or (order == "A" and order_in_memory("np.reshape", a) == "C"):
+        return reshape(a, shape)
+    lengths = shape if isinstance(shape, tuple | list) else (shape,)
+    return transpose(reshape(transpose(a), tuple(lengths)[::-1]))
 
 
 @implements(np.ravel)
 def _np_ravel(a: Any, order: str = "C") -> Tensor:
-    _c_order("ravel", order)
-    return ravel(a)
+    a = operand("np.ravel", a)
+    if not one_of(order, ("C", "F", "A", "K")):
+        raise ValueError(f"np.ravel: order is {order!r}; expected 'C', 'F', 'A' or 'K'")
+    if order == "K":
+        return ravel(transpose(a, tuple(axes_in_memory("np.ravel", a))))
+    if order == "A":
+        order = order_in_memory("np.ravel", a)
+    return ravel(a if order == "C" else transpose(a))
 
 
 @implements(np.flip)

@@ -86,7 +86,13 @@ def _counted(name: str, bins: Tensor, count: int, weights: Any) -> Tensor:
 
 @implements(np.histogram_bin_edges)
 def _np_histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Tensor:
-    return _edges("np.histogram_bin_edges", ravel(floating("histogram", tensor_of(a))), bins, range, weights)
+    edges = _edges("np.histogram_bin_edges", ravel(floating("histogram", tensor_of(a))), bins, range, weights)
+    return _as_given(bins, edges)
+
+
+def _as_given(bins: Any, edges: Tensor) -> Tensor:
+    """The edges: the array itself if one was given, as in NumPy."""
+    return bins if isinstance(bins, Tensor) and bins.shape == edges.shape else edges
 
 
 @implements(np.histogram)
@@ -99,7 +105,7 @@ def _np_histogram(
     truth_value("histogram", "density", density)
     if density:
         found = found / diff(edges) / _sum(found)
-    return found, edges
+    return found, _as_given(bins, edges)
 
 
 @implements(np.histogramdd)

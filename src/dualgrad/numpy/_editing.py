@@ -123,15 +123,13 @@ def _np_trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Tensor:
         raise TypeError(f"np.trim_zeros: trim is a {type(trim).__name__}; expected 'f', 'b' or 'fb'")
     if not set(trim.lower()) <= set("fb"):
         raise ValueError(f"np.trim_zeros: trim is {trim!r}; expected 'f', 'b' or 'fb'")
-    places = np.arange(x.size).reshape(x.shape)
-    (rows,) = [np.nonzero(numbers(x))]
-    axes = range(x.ndim) if axis is None else [one_axis("np.trim_zeros", k, x.shape) for k in np.atleast_1d(axis)]
-    for k in axes:
-        n = x.shape[k]
-        first = int(rows[k].min()) if rows[k].size and "f" in trim.lower() else 0
-        last = int(rows[k].max()) + 1 if rows[k].size and "b" in trim.lower() else n
-        places = np.take(places, np.arange(first, last if rows[k].size else 0), k)
-    return take(ravel(x), places, 0)
+    found = np.nonzero(numbers(x))
+    index = [slice(None)] * x.ndim
+    for k in range(x.ndim) if axis is None else [one_axis("np.trim_zeros", k, x.shape) for k in np.atleast_1d(axis)]:
+        first = int(found[k].min()) if found[k].size and "f" in trim.lower() else 0
+        last = int(found[k].max()) + 1 if found[k].size and "b" in trim.lower() else x.shape[k]
+        index[k] = slice(first, last if found[k].size else 0)
+    return x[tuple(index)]
 
 
 @implements(np.compress)

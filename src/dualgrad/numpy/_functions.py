@@ -65,9 +65,10 @@ def made(module: str, name: str) -> Callable[..., Any]:
     AttributeError
         If it is not there.
     """
-    inside = {"linalg": LINALG, "fft": FFT}.get(module.rpartition(".")[2], NAMES)
+    space = module.rpartition(".")[2]
     if name.startswith("linalg."):
-        inside, name = LINALG, name.removeprefix("linalg.")
+        space, name = "linalg", name.removeprefix("linalg.")
+    inside, theirs = {"linalg": (LINALG, np.linalg), "fft": (FFT, np.fft)}.get(space, (NAMES, np))
     original = inside.get(name)
     if original is None:
         import difflib
@@ -76,17 +77,19 @@ def made(module: str, name: str) -> Callable[..., Any]:
         hint = f"; did you mean {' or '.join(close)}?" if close else ""
         raise AttributeError(f"module {module!r} has no function {name!r} of tensors{hint}")
     if original in _OURS:
-        return _returning_arrays(original)
+        return _returning_arrays(original, getattr(theirs, name, original))
     function = (_of_ufunc if isinstance(original, np.ufunc) else _of_function)(original)
     function.__name__ = function.__qualname__ = name
     function.__module__ = module
     return function
 
 
-def _returning_arrays(original: Any) -> Callable[..., Any]:
+def _returning_arrays(original: Any, theirs: Any) -> Callable[..., Any]:
+    """A function of the standard, whose results are views where those of NumPy's function of this name are."""
+
     @functools.wraps(original)
     def function(*args: Any, **kwargs: Any) -> Any:
-        return arrays_of(original, args, kwargs, original(*args, **kwargs))
+        return arrays_of(theirs, args, kwargs, original(*args, **kwargs))
 
     return function
 

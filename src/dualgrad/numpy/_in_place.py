@@ -17,7 +17,7 @@ from ..ops.index._scatter import scatter
 from ..ops.index.choice import where as _where
 from ..ops.index.gather import take
 from ..ops.index.indexing import rewritten
-from ..ops.shape.reshaping import ravel
+from ..ops.shape.reshaping import broadcast_to, ravel, squeeze
 from ..tensor import Tensor
 from ._creation import tensor_of
 from ._entries import implements, numbers
@@ -90,7 +90,9 @@ def _np_copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True
         )
     if not np.can_cast(new.dtype.numpy, x.dtype.numpy, casting):
         raise TypeError(f"np.copyto: {new.dtype} cannot become {x.dtype} by the rule {casting!r}")
-    new = expanded(new.astype(x.dtype), x.shape)
+    while new.ndim > x.ndim and new.shape[0] == 1:
+        new = squeeze(new, 0)
+    new = broadcast_to(new.astype(x.dtype), x.shape)
     rewritten("np.copyto", x, new if where is True else _where(where, new, x))
 
 

@@ -20,8 +20,7 @@ from cpython.mem cimport PyMem_RawFree, PyMem_RawRealloc
 from cpython.object cimport PyObject, PyTypeObject
 from cpython.ref cimport Py_DECREF, Py_INCREF
 
-import numpy as np
-
+from ..arrays.array import np
 from ..arrays.array cimport (ARRAY, BATCH, DG_DEBUG, DUAL, NODE, Array, Value, copy_of, from_ndarray, shape_tuple,
                              to_ndarray, with_numbers)
 from ..arrays.shared cimport apart
@@ -488,6 +487,11 @@ def use_views(take, layout):
     global TAKE, LAYOUT
     TAKE = take
     LAYOUT = layout
+
+
+cdef object layout_in(TensorBase t):
+    """The layout of a tensor, which a view finds in that of its root."""
+    return LAYOUT(t)
 
 
 cpdef object as_array(TensorBase t):

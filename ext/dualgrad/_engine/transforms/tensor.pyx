@@ -6,9 +6,7 @@ each. Python numbers take the type of the tensor beside them.
 cimport numpy as cnp
 from cpython.object cimport PyObject, PyTypeObject
 
-import numpy as np
-
-
+from ..arrays.array import np
 from ..arrays.array cimport N_TYPES, Value, copy_of, is_complex, is_inexact, scalar
 from ..arrays.thread cimport thread_state
 from ..arrays.defaults cimport default_complex, default_float
@@ -19,7 +17,7 @@ from ..tape.closed_call cimport before_draw
 from ..values.levels cimport bind1, bind2, bind_list, ndim_of, shape_of, type_of
 from .handles import stop       # no-cython-lint: an entry point too
 from .handles cimport (ARRAY_ALIAS, DTYPES, WEAK, Alias, Moment, TensorBase, array_operand, current_closed_call,
-                       entering, entering_op, is_plain, marked, note_operand, now, read, value_of, wrap)
+                       entering, entering_op, is_plain, layout_in, marked, note_operand, now, read, value_of, wrap)
 from .weak cimport WeakNumber
 
 OPCODES = opcodes()                 # of each name
@@ -210,12 +208,15 @@ cdef inline bint follows_numpy(object x) noexcept:
     return cnp.PyArray_Check(x)
 
 
-cdef inline bint in_rows(object x) noexcept:
+cpdef bint in_rows(object x) except -1:
     """True for an operand whose elements lie in memory one after another, in C order."""
     cdef Alias alias
+    cdef Value v
     if isinstance(x, TensorBase):
-        alias = (<TensorBase>x).alias
-        return alias is None or alias.layout is None or cnp.PyArray_IS_C_CONTIGUOUS(alias.layout)
+        alias, v = (<TensorBase>x).alias, (<TensorBase>x).value
+        if alias is None or (alias.layout is None and alias.source is None) or (v is not None and ndim_of(v) < 2):
+            return True
+        return cnp.PyArray_IS_C_CONTIGUOUS(layout_in(<TensorBase>x))
     return not cnp.PyArray_Check(x) or cnp.PyArray_IS_C_CONTIGUOUS(x)
 
 
@@ -339,9 +340,11 @@ def is_new_array(r, tuple operands not None):
 
 
 cdef object product_of(object r, object x, object y):
-    """A matrix product: an array, in C order as NumPy's, if an operand is one."""
+    """A matrix product: an array if an operand is one. NumPy's lies in C order, but stacks of matrices may not."""
     if (follows_numpy(x) or follows_numpy(y)) and isinstance(r, TensorBase) and ndim_of((<TensorBase>r).value):
         (<TensorBase>r).alias = ARRAY_ALIAS
+        if ndim_of((<TensorBase>r).value) > 1 and not (in_rows(x) and in_rows(y)) and max(np.ndim(x), np.ndim(y)) > 2:
+            LAID_OUT[1](r)
     return r
 
 

@@ -33,7 +33,9 @@ __all__ = [
     "array",
     "arrays_of",
     "as_part",
+    "axes_in_memory",
     "followed",
+    "order_in_memory",
     "placed",
     "seen",
     "switched",
@@ -66,6 +68,11 @@ def array(x: Tensor) -> Tensor:
 
 
 # ------------------------------------------------------------------------------------------------ layouts and places
+
+
+def _root(t: Tensor) -> Tensor:
+    """The tensor whose elements a view shows; any other tensor itself."""
+    return t if t._alias is None or t._alias.root is None else t._alias.root
 
 
 def _layout(t: Tensor) -> np.ndarray:
@@ -261,8 +268,7 @@ def _equal(one: Any, other: Any) -> bool:
 
 def _make_view(x: Tensor, t: Tensor, layout: np.ndarray, how: tuple[Any, ...] | None = None) -> None:
     """Make a tensor a view of the elements of `t` that lie at a place in its layout."""
-    alias = t._alias
-    root = t if alias is None or alias.root is None else alias.root
+    alias, root = t._alias, _root(t)
     if root is not t or how is None:
         how = _places(layout, root)
         if root is not t and alias.how[0] == "part":
@@ -278,11 +284,10 @@ def as_part(x: Any, t: Tensor, name: str) -> Any:
         return x
     if not t.dtype.is_complex:
         if name == "imag":
-            return refuse_writes(x, _READ_ONLY)
+            return _with_layout(refuse_writes(x, _READ_ONLY), _layout(t))
         _make_view(x, t, _layout(t))
         return x
-    alias, layout = t._alias, _layout(t)
-    root = t if alias is None or alias.root is None else alias.root
+    alias, layout, root = t._alias, _layout(t), _root(t)
     how = _places(layout, t) if root is t else alias.how
     return as_view(x, root, ("part", name, how), layout, alias.refused if root is not t else None)
 
@@ -293,18 +298,27 @@ _MAY_BE_VIEWS = frozenset(
     reshape ravel transpose permute_dims matrix_transpose swapaxes moveaxis rollaxis squeeze expand_dims
     atleast_1d atleast_2d atleast_3d broadcast_to broadcast_arrays diagonal diag flip fliplr flipud rot90
     split array_split hsplit vsplit dsplit unstack asarray asanyarray ascontiguousarray asfortranarray
-    asarray_chkfinite trim_zeros array copy nan_to_num require
+    asarray_chkfinite array copy nan_to_num require from_dlpack
     """.split()
     if hasattr(np, name)
 ) | {np.linalg.diagonal, np.linalg.matrix_transpose}
 """NumPy's functions that may return a view, or an argument."""
+
+_TURNED = frozenset(
+    (np.apply_along_axis, np.cross, np.linalg.cross, np.delete, np.geomspace, np.logspace, np.histogramdd)
+    + (np.nanpercentile, np.nanquantile, np.percentile, np.quantile)
+)
+"""Functions whose results may not lie in C order although their arguments do."""
+
+_THEMSELVES = frozenset((np.diff, np.real_if_close, np.polyder, np.polyint, np.linalg.matrix_power))
+"""Functions that return their argument itself where there is nothing to do."""
 
 _PARTS = (np.real, np.imag)
 
 _VIEW_METHODS: dict[str, Callable[..., Any]] = {
     **{
         name: getattr(np.ndarray, name)
-        for name in "reshape ravel transpose squeeze swapaxes diagonal flatten copy".split()
+        for name in "reshape ravel transpose squeeze swapaxes diagonal flatten copy conj conjugate".split()
     },
     "view": lambda layout, *shape: layout.reshape(*shape),
     "expand_dims": np.expand_dims,
@@ -314,24 +328,53 @@ _VIEW_METHODS: dict[str, Callable[..., Any]] = {
 
 _METHODS = frozenset(
     """
-    adjoint all any argmax argmin argsort astype clip conj conjugate cumprod cumsum dot max mean min nonzero prod ptp
-    repeat round searchsorted std sum take trace var choose compress partition
+    adjoint all any argmax argmin argsort astype clip cumprod cumsum dot max mean min prod ptp round searchsorted std
+    sum take trace var choose compress partition
     """.split()
 )
 """Methods of NumPy's arrays that return new ones."""
+
+_OTHERWISE = frozenset(("repeat", "nonzero"))
+"""Methods that do something else in MindSpore."""
+
+_REDUCTIONS = frozenset("all any max mean min prod ptp std sum var".split())
+"""Methods that reduce all axes in MindSpore where none is named, as in ``axis=()``."""
 
 _IN_PLACE = frozenset(("fill", "sort"))
 """Methods that change a NumPy array and return nothing, where a tensor's return something and leave it as it is."""
 
 
-def _layouts(x: Any, met: list[Tensor]) -> Any:
-    """Arguments with layouts in place of tensors, which are added to a list."""
+def _layouts(x: Any, met: list[Tensor], known: list[np.ndarray], doubtful: bool = False) -> Any:
+    """Arguments with layouts in place of tensors; both are added to lists.
+
+    Where they are doubtful, layouts that are not known are those of C order, and those of parts have gaps.
+    """
     if isinstance(x, Tensor):
         met.append(x)
-        return _layout(x)
+        layout = _layout(x)
+        if doubtful and layout.dtype == np.int8:
+            layout = np.empty(x.shape, np.int8)
+        elif doubtful and _is_part(x):
+            layout = _with_gaps(layout)
+        known.append(layout)
+        return layout
     if type(x) in (tuple, list):
-        return type(x)([_layouts(item, met) for item in x])
+        return type(x)([_layouts(item, met, known, doubtful) for item in x])
     return x
+
+
+def _is_part(t: Tensor) -> bool:
+    """Whether a tensor is a view of real or imaginary parts, which are every other number in memory."""
+    alias = t._alias
+    return alias is not None and alias.root is not None and alias.how[0] == "part"
+
+
+def _with_gaps(layout: np.ndarray) -> np.ndarray:
+    """A layout with room for a number behind each."""
+    ends = [step * (n - 1) for n, step in zip(layout.shape, layout.strides, strict=True)]
+    start = -2 * sum(end for end in ends if end < 0)
+    memory = np.empty(2 * sum(map(abs, ends)) + 2, layout.dtype)
+    return _as_strided(memory[start:], layout.shape, tuple([2 * step for step in layout.strides]))
 
 
 def _leaves(x: Any) -> Iterator[Any]:
@@ -350,62 +393,89 @@ def arrays_of(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], foun
     tensors = [x for x in _leaves((args, list(kwargs.values()))) if isinstance(x, Tensor)]
     if function in _PARTS and len(tensors) == 1 and isinstance(found, Tensor):
         return as_part(found, tensors[0], function.__name__)
-    if function in _MAY_BE_VIEWS and tensors:
+    if function is np.real_if_close and tensors[0].dtype.is_complex and not found.dtype.is_complex:
+        return as_part(found, tensors[0], "real")
+    if tensors and (
+        function in _MAY_BE_VIEWS
+        or (function is np.einsum and len(tensors) == 1)
+        or (function is np.meshgrid and kwargs.get("copy") is False)
+    ):
         return _with_views(function, args, kwargs, found)
+    if function in _THEMSELVES and len(tensors) == 1 and _is_argument(function, args, kwargs):
+        return array(tensors[0])
     return _new_arrays(function, args, kwargs, tensors, found)
+
+
+def _is_argument(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    known: list[np.ndarray] = []
+    try:
+        made = function(*_layouts(args, [], known), **_of_layouts(kwargs, [], known))
+    except Exception:  # of numbers that mean nothing
+        return False
+    return made is known[0]
 
 
 def _with_views(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], found: Any) -> Any:
     met: list[Tensor] = []
+    known: list[np.ndarray] = []
+    settings = {k: x for k, x in kwargs.items() if k != "dtype"}
     try:
-        made = function(
-            *[_layouts(x, met) for x in args], **{k: _layouts(x, met) for k, x in kwargs.items() if k != "dtype"}
-        )
+        made = function(*_layouts(args, met, known), **_of_layouts(settings, met, known))
+        unknown = any(layout.dtype == np.int8 for layout in known)
+        if unknown or any(map(_is_part, met)):
+            others: list[np.ndarray] = []
+            other = function(*_layouts(args, [], others, True), **_of_layouts(settings, [], others, True))
+            if _shared(made, known) != _shared(other, others):
+                return _unsure(found, met) if unknown else _new_arrays(function, args, kwargs, met, found)
     except Exception:  # ours takes what NumPy's does not: there is no answer
         return _unsure(found, met)
+    if function is np.broadcast_arrays or function is np.meshgrid:  # NumPy warns of writes into them
+        for x in _leaves(made):
+            if all(x is not layout for layout in known):
+                x.setflags(write=False)
     return _paired(found, made, met)
+
+
+def _of_layouts(settings: dict[str, Any], *lists: Any) -> dict[str, Any]:
+    return {k: _layouts(x, *lists) for k, x in settings.items()}
+
+
+def _shared(made: Any, layouts: list[np.ndarray]) -> list[bool]:
+    """Which results lie in which layouts."""
+    return [isinstance(x, np.ndarray) and np.may_share_memory(x, layout) for x in _leaves(made) for layout in layouts]
 
 
 def _paired(found: Any, made: Any, met: list[Tensor]) -> Any:
     """Results, beside those of the same call on layouts."""
     if isinstance(found, tuple | list):
         if isinstance(made, tuple | list) and len(made) == len(found):
-            for one, other in zip(found, made, strict=True):
-                _paired(one, other, met)
-            return found
+            return type(found)([_paired(one, other, met) for one, other in zip(found, made, strict=True)])
         return _unsure(found, met)
     if not isinstance(found, Tensor):
         return found
-    if any(found is t for t in met):
-        return array(found)
     if not isinstance(made, np.ndarray) or made.shape != found.shape:
         return _unsure(found, met) if found.ndim else found
-    for t in met:
-        known = _layout(t).dtype == np.bool_
-        if _inside(made, t) and made.size:
-            if not known and _reordered(made, t):
-                return _unsure(found, [t])
-            _make_view(found, t, made)
-            return found
-        if not known:
-            return _unsure(found, [t])
-    return _with_layout(array(found), made)
-
-
-def _reordered(made: np.ndarray, t: Tensor) -> bool:
-    """Whether a view of an array whose order in memory is not known is more than a choice of its axes."""
-    return True if made.ndim != _layout(t).ndim else sorted(made.shape) != sorted(t.shape)
+    source = next((t for t in met if made.size and _inside(made, t)), None)
+    if any(found is t for t in met):
+        if source is not None:
+            return array(found)
+        found = +found
+    if source is None:
+        return _with_layout(array(found), made)
+    _make_view(found, source, made)
+    return found
 
 
 def _unsure(found: Any, met: list[Tensor]) -> Any:
     """Results that may be views: nobody can write into them, or read them after the array has changed."""
-    for x in _leaves(found):
-        if isinstance(x, Tensor) and x._alias is None and x.ndim:
-            for t in met:
-                alias = t._alias
-                root = t if alias is None or alias.root is None else alias.root
-                as_view(x, root, ("unknown", x.shape), None, _UNKNOWN)
-                break
+    if isinstance(found, tuple | list):
+        return type(found)([_unsure(x, met) for x in found])
+    if isinstance(found, Tensor) and found.ndim and met:
+        if any(found is t for t in met):
+            found = +found
+        elif found._alias is not None and found._alias.root is not None:
+            return found
+        as_view(found, _root(met[0]), ("unknown", found.shape), None, _UNKNOWN)
     return found
 
 
@@ -418,15 +488,6 @@ def _with_layout(x: Tensor, made: np.ndarray) -> Tensor:
     return x
 
 
-def _in_rows(t: Any) -> bool:
-    """Whether an operand lies in memory in C order."""
-    if not isinstance(t, Tensor):
-        return not isinstance(t, np.ndarray) or t.flags.c_contiguous
-    if t._alias is None or t.ndim < 2 or (t._alias.layout is None and t._alias.root is None):
-        return True
-    return bool(_layout(t).flags.c_contiguous)
-
-
 def _new_arrays(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], tensors: list[Tensor], found: Any) -> Any:
     """Results that are arrays of their own."""
     if isinstance(found, tuple | list):
@@ -437,32 +498,36 @@ def _new_arrays(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], te
     if not isinstance(found, Tensor):
         return found
     if any(found is t for t in tensors):
-        if kwargs.get("copy") is False:
-            return array(found)
+        if kwargs.get("copy") is False or function in (np.histogram, np.histogram_bin_edges):
+            return array(found)  # the bins
         found = +found
     if found._alias is not None and found._alias.root is not None:
         return found
     if not found.ndim and tensors:
         return found  # a number in NumPy, which cannot be written into
     array(found)
-    if found.ndim > 1 and not all(map(_in_rows, _leaves((args, list(kwargs.values()))))):
-        _lay_out(function, args, kwargs, found)
+    if found.ndim > 1 and (
+        function in _TURNED or not all(map(_engine.in_rows, _leaves((args, list(kwargs.values())))))
+    ):
+        _lay_out(function, args, found)
     return found
 
 
-def _lay_out(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], found: Tensor) -> None:
+def _lay_out(function: Any, args: tuple[Any, ...], found: Tensor) -> None:
     """Give a new array the layout that NumPy's would have."""
-    met: list[Tensor] = []
-    if isinstance(function, np.ufunc):
-        if function.signature is not None:
-            return  # of matrices: in C order
-        operands = [_layouts(x, met) for x in args]
-        _with_layout(found, _ordered(operands, found.shape))
-        return
-    set_layout(found, np.empty(found.shape, np.int8, order="F"))  # not known
+    if not isinstance(function, np.ufunc):
+        _not_known(found)
+    elif function.signature is None:
+        _with_layout(found, _ordered(_layouts(args, [], []), found.shape))
+    elif function is not np.matmul or max(map(np.ndim, args)) > 2:  # of two matrices: in C order
+        _not_known(found)
 
 
-def _ordered(operands: list[Any], shape: tuple[int, ...]) -> np.ndarray:
+def _not_known(found: Tensor) -> None:
+    set_layout(found, np.empty(found.shape, np.int8, order="F"))
+
+
+def _ordered(operands: tuple[Any, ...], shape: tuple[int, ...]) -> np.ndarray:
     """What a ufunc allocates for its result."""
     arrays = [x for x in operands if isinstance(x, np.ndarray)]
     flags = [["readonly"]] * len(arrays) + [["writeonly", "allocate"]]
@@ -475,41 +540,64 @@ def _ordered(operands: list[Any], shape: tuple[int, ...]) -> np.ndarray:
 
 def _operators_result(found: Tensor, operands: tuple[Any, ...]) -> None:
     if found.ndim > 1:
-        _with_layout(found, _ordered([_layouts(x, []) for x in operands], found.shape))
+        _with_layout(found, _ordered(_layouts(operands, [], []), found.shape))
 
 
-_engine.LAID_OUT.append(_operators_result)
+_engine.LAID_OUT += [_operators_result, _not_known]
+
+
+def axes_in_memory(name: str, t: Tensor) -> list[int]:
+    """The axes of a tensor, those with longer steps in memory first. RuntimeError if the order is not known."""
+    layout = _layout(t)
+    repeated = any(n > 1 and step == 0 for n, step in zip(layout.shape, layout.strides, strict=True))
+    if repeated or (layout.dtype == np.int8 and not layout.flags.c_contiguous):
+        raise RuntimeError(
+            f"{name}: the order of a tensor of shape {t.shape} in memory is not known; copy it (x.copy())"
+        )
+    return sorted(range(t.ndim), key=lambda axis: -abs(layout.strides[axis]))
+
+
+def order_in_memory(name: str, t: Tensor) -> str:
+    """What order="A" means for a tensor: "F" if its columns lie in memory one after another, else "C"."""
+    axes_in_memory(name, t)
+    return "F" if _layout(t).flags.fnc and not _is_part(t) else "C"
 
 
 def followed(name: str, method: Any) -> Any:
     """A method of `Tensor`, which returns for arrays what NumPy's method of that name does."""
     if name in _IN_PLACE:
         return _in_place_if_dropped(name, method)
-    if (name not in _METHODS and name not in _VIEW_METHODS) or not callable(method):
+    if not callable(method) or name not in _METHODS | _OTHERWISE | _VIEW_METHODS.keys():
         return method
 
     @functools.wraps(method)
     def call(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-        found = method(self, *args, **kwargs)
-        return found if self._alias is None or not self._is_array else _of_method(name, self, args, kwargs, found)
+        if self._alias is None or not self._is_array:
+            return method(self, *args, **kwargs)
+        if _means_otherwise(name, args, kwargs):
+            if name == "reshape":
+                args = (args[0] if len(args) == 1 else args,)
+            return getattr(np, name)(self, *args, **kwargs)
+        return _of_method(name, self, args, kwargs, method(self, *args, **kwargs))
 
     return call
 
 
+def _means_otherwise(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether a call of a method says something else in NumPy than in MindSpore, or something that is NumPy's only."""
+    if name in _OTHERWISE:
+        return True
+    if name in ("reshape", "ravel"):
+        return bool(kwargs) or (name == "ravel" and bool(args))
+    axis = kwargs.get("axis", args[0] if args else None)
+    return name in _REDUCTIONS and type(axis) is tuple and not axis
+
+
 def _of_method(name: str, t: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any], found: Any) -> Any:
     of_layouts = _VIEW_METHODS.get(name)
-    if of_layouts is None:
+    if of_layouts is None or (name in ("conj", "conjugate") and t.dtype.is_complex):
         return _new_arrays(name, (t, *args), kwargs, [t], found)
-    met: list[Tensor] = []
-    if name == "ravel" and t._alias.root is not None and t._alias.how[0] == "part":
-        return array(found)  # every other number in memory
-    try:
-        made = of_layouts(_layout(t), *[_layouts(x, met) for x in args], **kwargs)
-    except Exception:
-        return _unsure(found, [t])
-    if found is t and not _inside(made, t):
-        found = +found
-    return _paired(found, made, [t])
+    return _with_views(of_layouts, (t, *args), kwargs, found)
 
 
 def _in_place_if_dropped(name: str, method: Any) -> Any:
