@@ -146,8 +146,10 @@ def is_unstable(program, form, dtype, points, weights, found, expected):
     """Whether rounding on the way explains how far apart results are: such a program can't be compared."""
     far = {name: largest(found[name] - b) for name, b in expected.items()}
     moved = dict.fromkeys(far, 0.0)
-    for seed in range(4):
+    for seed in range(32):  # rounding that is amplified a lot has a wide distribution
         other, names = shaken(program, np.random.default_rng(seed))
         there = Form(other, form, dtype, names=NAMES | names)(points, weights)
         moved = {name: max(m, MARGIN * largest(there[name] - expected[name])) for name, m in moved.items()}
-    return all(far[name] <= moved[name] for name in far if far[name] > 0.0)
+        if all(far[name] <= moved[name] for name in far if far[name] > 0.0):
+            return True
+    return False
