@@ -111,6 +111,12 @@ BINS = [
         WEIGHTS,
     ),
     sample("histogramdd", lambda m, a, w: m.histogramdd(a, 3, weights=w)[0], normal(8, 2), WEIGHTS),
+    sample(
+        "histogramdd",
+        lambda m, a, w: m.histogramdd(a, [[-1.0, 0.0, 1.0], [-1.0, 1.0]], weights=w)[0],
+        normal(8, 2),
+        WEIGHTS,
+    ),
     sample("bincount", lambda m, w: m.bincount(np.array([0, 2, 2, 5, 1]), weights=w, minlength=8), V),
 ]
 

@@ -39,7 +39,7 @@ def _edges(name: str, x: Tensor, bins: Any, between: Any, weights: Any = None) -
     """The edges of bins: given, or at equal distances between the ends of a range."""
     if isinstance(bins, str):
         bins = len(np.histogram_bin_edges(numbers(x), bins, between, numbers(weights))) - 1
-    if np.ndim(bins):
+    if _is_row(bins):
         edges = tensor_of(bins)
         if edges.ndim != 1:
             raise ValueError(f"{name}: edges of shape {edges.shape}; expected a vector")
@@ -129,7 +129,7 @@ def _grid(
     name: str, columns: list[Tensor], bins: Any, between: Any, density: Any, weights: Any
 ) -> tuple[Tensor, list[Tensor]]:
     dims = len(columns)
-    each = [bins] * dims if np.ndim(bins) == 0 else list(bins)
+    each = [bins] * dims if not _is_row(bins) else list(bins)
     if between is not None and not _is_row(between):
         raise TypeError(f"{name}: range must have a pair (lowest, highest) for each axis, got {type(between).__name__}")
     ends = [None] * dims if between is None else list(between)
@@ -160,9 +160,9 @@ def _np_histogram2d(
     x: Any, y: Any, bins: Any = 10, range: Any = None, density: bool | None = None, weights: Any = None
 ) -> tuple[Tensor, Tensor, Tensor]:
     columns = [ravel(floating("np.histogram2d", tensor_of(part))) for part in (x, y)]
-    if np.ndim(bins) and len(bins) not in (1, 2):  # the edges of both
+    if _is_row(bins) and len(bins) not in (1, 2):  # the edges of both
         bins = [bins, bins]
-    elif np.ndim(bins) and len(bins) == 1:
+    elif _is_row(bins) and len(bins) == 1:
         bins = [bins[0], bins[0]]
     counts, (first, second) = _grid("np.histogram2d", columns, bins, range, density, weights)
     return counts, first, second
