@@ -102,7 +102,7 @@ def _np_polyder(p: Any, m: int = 1) -> Tensor:
     p, times = _coefficients("np.polyder", p), integer("np.polyder", "m", m)
     if times < 0:
         raise ValueError(f"np.polyder: m is {times}; expected 0 or more")
-    for _ in range(times):
+    for _ in range(min(times, p.size)):
         p = narrow(p, 0, 0, max(p.size - 1, 0)) * np.arange(p.size - 1, 0, -1).astype(p.dtype.numpy)
     return +p
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._settings import room
 from ...tensor import Tensor
 from .._arguments import Primitive, alike, expanded, floating, integer, one_axis, operand, to_shape
 from ..axes._joining import stack
@@ -77,6 +78,7 @@ def vander(x: Any, N: int | None = None) -> Tensor:
     n = x.size if N is None else integer("vander", "N", N)
     if n < 0:
         raise ValueError(f"vander: N is {n}; expected 0 or more columns")
+    room("vander", (x.size, n))
     if n == 0:
         return to_shape(x, (x.size, 1))[:, :0]
     columns = [x**0]

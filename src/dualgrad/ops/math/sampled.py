@@ -76,7 +76,7 @@ def diff(x: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     if times:
         parts = [part for part in (_end(x, place, prepend), x, _end(x, place, append)) if part is not None]
         x = cat(parts, place) if len(parts) > 1 else x
-    for _ in range(times):
+    for _ in range(min(times, x.shape[place])):  # then nothing is left
         count = max(x.shape[place] - 1, 0)
         later, earlier = every(x, place, min(1, x.shape[place]), count), every(x, place, 0, count)
         x = _engine.binary_op(_NE, later, earlier) if x.dtype.is_bool else later - earlier
