@@ -12,8 +12,8 @@ import numpy as np
 from .. import ops
 from .._device import on_cpu
 from .._engine.transforms import tensor as _engine
-from .._settings import truth_value
-from ..ops._arguments import OP, together
+from .._settings import room, truth_value
+from ..ops._arguments import OP, lengths, together
 from ..ops.composed.numbers import nextafter
 from ..ops.index.choice import where
 from ..ops.math.complex import complex, imag, real
@@ -137,7 +137,10 @@ def _broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     >>> mnp.broadcast_shapes((2, 1), (3,))
     (2, 3)
     """
-    return np.broadcast_shapes(*shapes)
+    found = [lengths("broadcast_shapes", shape) for shape in shapes]
+    for shape in found:
+        room("broadcast_shapes", shape, 1)
+    return np.broadcast_shapes(*found)
 
 
 # ---------------------------------------------------------------------------------------------------------- elementwise

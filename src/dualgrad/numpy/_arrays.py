@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._device import on_cpu
-from .._settings import one_of, truth_value
+from .._settings import array_of, one_of, truth_value
 from ..dtype import as_dtype
 from ..ops._arguments import expanded, integer, new_shape, one_axis, operand, to_shape
 from ..ops.index._elements import refuse_complex
@@ -218,7 +218,7 @@ def _np_flip(m: Any, axis: Any = None) -> Tensor:
 def _np_roll(a: Any, shift: Any, axis: Any = None) -> Tensor:
     if axis is None:
         return roll(a, shift, None)
-    pairs = np.broadcast(np.asarray(numbers(shift)), np.asarray(axis))
+    pairs = np.broadcast(array_of("np.roll", "shift", numbers(shift)), array_of("np.roll", "axis", axis))
     found = +operand("np.roll", a)
     for count, place in pairs:
         found = roll(found, int(count), int(place))
@@ -327,9 +327,8 @@ def _np_full_like(
 
 def _shaped_like(name: str, a: Any, shape: Any) -> Any:
     """What gives its shape and type to another tensor."""
-    if shape is None:
-        return a
-    return zeros(new_shape(f"np.{name}", shape), operand(name, a).dtype)
+    like = operand(name, a)
+    return like if shape is None else zeros(new_shape(f"np.{name}", shape), like.dtype)
 
 
 @implements(np.copy)

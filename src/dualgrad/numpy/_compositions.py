@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._engine.transforms import tensor as _engine
-from .._settings import one_of, truth_value
+from .._settings import number_or_tensor, one_of, truth_value
 from ..dtype import float64
 from ..ops._arguments import floating, one_axis, operand, several_axes, to_shape, together
 from ..ops.index.choice import where
@@ -262,9 +262,15 @@ def _np_isneginf(x: Any) -> Tensor:
 def _np_isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Tensor:
     """Integers are compared as numbers of float64, as NumPy does it."""
     x, y = together("np.isclose", _wide(a), _wide(b))
-    rtol, atol = [tensor_of(t) if isinstance(t, list | tuple) else t for t in (rtol, atol)]
+    truth_value("np.isclose", "equal_nan", equal_nan)
+    rtol, atol = _margin("rtol", rtol), _margin("atol", atol)
     found = (x == y) | (isfinite(y) & (absolute(x - y) <= atol + rtol * absolute(y)))
     return found | (isnan(x) & isnan(y)) if equal_nan else found
+
+
+def _margin(what: str, value: Any) -> Any:
+    value = tensor_of(value) if isinstance(value, list | tuple) else value
+    return number_or_tensor("np.isclose", what, value)
 
 
 def _wide(x: Any) -> Any:
@@ -304,6 +310,7 @@ def _same(x: Tensor, y: Tensor, equal_nan: bool) -> Tensor:
     if x.dtype.is_int != y.dtype.is_int:
         x, y = _wide(x), _wide(y)
     found = x == y
+    truth_value("np.array_equal", "equal_nan", equal_nan)
     return _all(found | (isnan(x) & isnan(y)) if equal_nan else found)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._engine.transforms import tensor as _engine
+from .._settings import array_of, real_number
 from ..ops._arguments import alike, expanded, integer, one_axis, operand, to_shape
 from ..ops._arguments import new_shape as shape_of
 from ..ops.index.choice import where
@@ -39,7 +40,7 @@ def _flat_without_axis(name: str, a: Any, axis: Any) -> tuple[Tensor, int]:
 @implements(np.insert)
 def _np_insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Tensor:
     x, axis = _flat_without_axis("np.insert", arr, axis)
-    places = obj if isinstance(obj, slice) else np.asarray(numbers(obj))
+    places = obj if isinstance(obj, slice) else array_of("np.insert", "obj", numbers(obj))
     n = x.shape[axis]
     new = tensor_of(values).astype(x.dtype)
     new = to_shape(new, (1,) * (x.ndim - new.ndim) + new.shape)
@@ -123,9 +124,9 @@ def _np_trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Tensor:
         raise TypeError(f"np.trim_zeros: trim is a {type(trim).__name__}; expected 'f', 'b' or 'fb'")
     if not set(trim.lower()) <= set("fb"):
         raise ValueError(f"np.trim_zeros: trim is {trim!r}; expected 'f', 'b' or 'fb'")
-    found = np.nonzero(numbers(x))
-    index = [slice(None)] * x.ndim
-    for k in range(x.ndim) if axis is None else [one_axis("np.trim_zeros", k, x.shape) for k in np.atleast_1d(axis)]:
+    found, index = np.nonzero(numbers(x)), [slice(None)] * x.ndim
+    given = range(x.ndim) if axis is None else np.atleast_1d(array_of("np.trim_zeros", "axis", axis)).tolist()
+    for k in [one_axis("np.trim_zeros", axis, x.shape) for axis in given]:
         first = int(found[k].min()) if found[k].size and "f" in trim.lower() else 0
         last = int(found[k].max()) + 1 if found[k].size and "b" in trim.lower() else x.shape[k]
         index[k] = slice(first, last if found[k].size else 0)
@@ -161,7 +162,7 @@ def _parted(name: str, a: Any, kth: Any, axis: Any, order: Any) -> tuple[Tensor,
     if order is not None:
         raise TypeError(f"{name}: order={order!r} names fields, which tensors do not have; leave it out")
     x, axis = _flat_without_axis(name, a, axis)
-    for k in np.atleast_1d(np.asarray(numbers(kth))).tolist():
+    for k in np.atleast_1d(array_of(name, "kth", numbers(kth))).tolist():
         if not -x.shape[axis] <= integer(name, "kth", k) < x.shape[axis]:
             raise ValueError(f"{name}: kth is {k}; axis {axis} of shape {x.shape} has {x.shape[axis]} elements")
     return x, axis
@@ -278,6 +279,7 @@ def _np_real_if_close(a: Any, tol: Any = 100) -> Tensor:
     x = tensor_of(a)
     if not x.dtype.is_complex:
         return +x
+    tol = real_number("np.real_if_close", "tol", tol)
     return real(x) if not np.iscomplexobj(np.real_if_close(numbers(x), tol)) else +x
 
 
@@ -316,7 +318,7 @@ def _np_apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Tensor:
     x = tensor_of(a)
     if not callable(func):
         raise TypeError(f"np.apply_over_axes: func must be a function, got {type(func).__name__}")
-    for axis in [axes] if np.ndim(axes) == 0 else list(axes):
+    for axis in np.atleast_1d(array_of("np.apply_over_axes", "axes", numbers(axes))).tolist():
         axis = one_axis("np.apply_over_axes", axis, x.shape)
         found = func(x, axis)
         if not isinstance(found, Tensor):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._settings import real_number, room, whole_number
+from .._settings import real_number, room, truth_value, whole_number
 from ..ops._arguments import floating, integer, one_axis, together
 from ..ops.index.choice import where
 from ..ops.math.elementwise import bessel_i0, sinc
@@ -72,7 +72,8 @@ def _np_geomspace(
     count = whole_number("np.geomspace", "num", num)
     room("np.geomspace", (count,))
     shape = np.broadcast_shapes(start.shape, stop.shape)
-    share = (np.arange(count) / max(count - 1 if endpoint else count, 1)).reshape(count, *[1] * len(shape))
+    steps = count - truth_value("np.geomspace", "endpoint", endpoint)
+    share = (np.arange(count) / max(steps, 1)).reshape(count, *[1] * len(shape))
     share = share.astype(start.dtype.numpy if not start.dtype.is_complex else start.dtype.numpy.type(0).real.dtype)
     found = start * (stop / start) ** share
     found = where(share == 1.0, stop, where(share == 0.0, start, found))

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .._settings import one_of
+from .._settings import array_of, one_of
 from ..ops._arguments import expanded, one_axis, to_shape
 from ..ops.index._scatter import scatter
 from ..ops.index.choice import where as _where
@@ -60,7 +60,7 @@ def _np_put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> None:
 
 @implements(np.place)
 def _np_place(arr: Any, mask: Any, vals: Any) -> None:
-    there = np.asarray(numbers(mask))
+    there = array_of("np.place", "mask", numbers(mask))
     _write("np.place", _target("np.place", arr), vals, lambda source, order: np.place(source, there, order))
 
 

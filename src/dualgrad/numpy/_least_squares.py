@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtype as _dtype
+from .._settings import real_number
 from ..ops._arguments import alike, floating, integer, several_axes, to_shape
 from ..ops.linalg import inverse, pinv, solve, svd
 from ..ops.linalg._matrices import matrices
@@ -50,6 +51,7 @@ def _np_lstsq(a: Any, b: Any, rcond: float | None = None) -> tuple[Tensor, Tenso
             "vector or a matrix with as many rows"
         )
     eps = float(np.finfo(a.dtype.numpy).eps)
+    rcond = None if rcond is None else real_number(name, "rcond", rcond)
     return least_squares(name, a, b, eps * max(a.shape) if rcond is None else eps if rcond == -1 else rcond)
 
 
@@ -70,9 +72,8 @@ def _np_tensorinv(a: Any, ind: int = 2) -> Tensor:
 def _np_tensorsolve(a: Any, b: Any, axes: Any = None) -> Tensor:
     a, b = tensor_of(a), tensor_of(b)
     if axes is not None:
-        moved = several_axes(
-            "np.linalg.tensorsolve", list(axes) if isinstance(axes, tuple | list | np.ndarray) else axes, a.shape
-        )
+        axes = axes.tolist() if isinstance(axes, np.ndarray) else axes
+        moved = several_axes("np.linalg.tensorsolve", axes, a.shape)
         a = moveaxis(a, moved, tuple(range(a.ndim - len(moved), a.ndim)))
     unknowns = a.shape[b.ndim :]
     if a.shape[: b.ndim] != b.shape or math.prod(unknowns) != b.size:

@@ -125,7 +125,7 @@ def _cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, ax
 
 def _vander(x: Any, N: Any = None, increasing: bool = False) -> Tensor:
     found = vander(x, N)
-    return found[:, ::-1] if increasing else found
+    return found[:, ::-1] if truth_value("np.vander", "increasing", increasing) else found
 
 
 def _multi_dot(arrays: Any) -> Tensor:

@@ -38,6 +38,8 @@ _spacing = elementwise("spacing", np.spacing, None, summary="the distance to the
 
 def _frexp(x: Any) -> tuple[Tensor, Tensor]:
     x = floating("np.frexp", x)
+    if x.dtype.is_complex:
+        raise TypeError("np.frexp: expected a real operand, such as ops.real(x), got a complex one")
     return _fraction(x), _exponent(x).astype(np.int32)
 
 
@@ -63,10 +65,11 @@ def _of_integers(ufunc: np.ufunc) -> Callable[..., Tensor]:
         name = f"np.{ufunc.__name__}"
         if len(operands) != ufunc.nin:
             raise TypeError(f"{name}: expected {ufunc.nin} operands, got {len(operands)}")
-        for x in operands:
-            if operand(name, x).dtype.is_float or operand(name, x).dtype.is_complex:
-                raise TypeError(f"{name}: expected integers, got {operand(name, x).dtype}")
-        return Tensor(np.asarray(ufunc(*numbers(operands))))
+        found = together(name, *operands)
+        for x in found:
+            if x.dtype.is_float or x.dtype.is_complex:
+                raise TypeError(f"{name}: expected integers, got {x.dtype}")
+        return Tensor(np.asarray(ufunc(*numbers(found))))
 
     return function
 

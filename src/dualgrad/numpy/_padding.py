@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .._settings import one_of
+from .._settings import array_of, one_of
 from ..ops._arguments import expanded, lengths, operand
 from ..ops.axes._prefixes import every
 from ..ops.composed._order_statistics import quantiles
@@ -51,7 +51,7 @@ def _np_pad(
     if not isinstance(mode, str):
         raise TypeError(f"np.pad: mode must be one of {', '.join(_MODES)}, got {type(mode).__name__}")
     if mode == "constant":
-        if np.ndim(constant_values) == 0:
+        if not isinstance(constant_values, list | tuple) and np.ndim(constant_values) == 0:
             return surrounded("np.pad", x, widths, constant_values)
         values = _ends_of(x, constant_values)
         return _padded(x, widths, lambda x, axis, width, last: values[axis][last])
@@ -72,7 +72,7 @@ def _widths(x: Tensor, pad_width: Any) -> tuple[tuple[int, int], ...]:
     if isinstance(pad_width, dict):
         pad_width = [pad_width.get(k, pad_width.get(k - x.ndim, 0)) for k in range(x.ndim)]
         pad_width = [lengths("np.pad", ends) * (2 if np.ndim(ends) == 0 else 1) for ends in pad_width]
-    pairs = np.broadcast_to(np.asarray(pad_width), (x.ndim, 2))
+    pairs = np.broadcast_to(array_of("np.pad", "pad_width", pad_width), (x.ndim, 2))
     if pairs.size and (pairs.dtype.kind not in "iu" or pairs.min() < 0):
         raise ValueError(f"np.pad: pad_width is {pad_width!r}; expected whole numbers, none negative")
     return tuple([(int(before), int(behind)) for before, behind in pairs])
@@ -82,7 +82,7 @@ def _pairs(x: Tensor, given: Any, word: str) -> list[tuple[Any, Any]]:
     """A number for each end of each axis, None for both where nothing is given."""
     if given is None:
         return [(None, None)] * x.ndim
-    pairs = np.broadcast_to(np.asarray(given), (x.ndim, 2))
+    pairs = np.broadcast_to(array_of("np.pad", word, given), (x.ndim, 2))
     if pairs.size and (pairs.dtype.kind not in "iu" or pairs.min() < 1):
         raise ValueError(f"np.pad: {word} is {given!r}; expected whole numbers of 1 or more")
     return [(int(before), int(behind)) for before, behind in pairs]

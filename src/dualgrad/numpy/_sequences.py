@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .._settings import array_of
 from ..ops.math.reductions import cumprod, cumsum
 from ..ops.math.sampled import diff, interp, trapezoid
 from ..ops.shape.reshaping import flip, rot90
@@ -21,7 +22,7 @@ renamed(interp, "x xp fp left right period", np.interp)
 
 @implements(np.rot90)
 def _np_rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Tensor:
-    if not isinstance(axes, tuple | list | np.ndarray) or np.shape(axes) != (2,):
+    if not isinstance(axes, tuple | list | np.ndarray) or array_of("np.rot90", "axes", axes).shape != (2,):
         raise ValueError(f"np.rot90: axes is {axes!r:.60}; expected a pair of axes")
     return rot90(m, k, tuple(axes))
 
