@@ -48,8 +48,8 @@ def mvlgamma(input: Any, p: int) -> Tensor:
     [2.694925 5.402975  9.140645 ]
     """
     x, p = floating("mvlgamma", input), integer("mvlgamma", "p", p)
-    if p < 1:
-        raise ValueError(f"mvlgamma: p is {p}; expected a dimension of at least 1")
+    if not 1 <= p <= 10**6:
+        raise ValueError(f"mvlgamma: p is {p}; expected a dimension of at least 1, at most 1000000")
     total = _engine.unary(_LGAMMA, x)
     for i in range(1, p):
         total = total + _engine.unary(_LGAMMA, x - 0.5 * i)

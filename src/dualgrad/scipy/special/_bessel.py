@@ -14,7 +14,7 @@ import numpy as np
 
 from ..._table.row import INF, UNDEFINED
 from ._quadrature import over_intervals
-from ._rows import ORDERS, Entry, by_order, inner, special
+from ._rows import HIGHEST, ORDERS, Entry, by_order, inner, not_above, special
 from ._scipy import sp
 
 _ANY, _POSITIVE = (-INF, INF), (0, INF)
@@ -56,7 +56,13 @@ def _order_rows() -> Iterator[Entry]:
 
 
 def _of_whole_order(name: str) -> Callable[..., np.ndarray]:
-    return by_order(getattr(sp, name))
+    f = getattr(sp, name)
+
+    def of_order(n: int, z: np.ndarray) -> np.ndarray:
+        not_above(name, "the order", n, HIGHEST)
+        return f(n, z)
+
+    return by_order(of_order)
 
 
 def _falling(e: np.ndarray, count: int) -> np.ndarray:

@@ -82,7 +82,7 @@ def hyp2f1(a: Any, b: Any, c: Any, z: Any) -> Tensor:
     >>> print(special.hyp2f1(0.5, 1.0, 1.5, dg.Tensor([0.25], dg.float64)).round(6))
     [1.098612]
     """
-    if z.dtype.is_complex if isinstance(z, Tensor) else np.iscomplexobj(z):
+    if z.dtype.is_complex if isinstance(z, Tensor) else not isinstance(z, list | tuple) and np.iscomplexobj(z):
         z = operand("special.hyp2f1", z)
         operands = [*real("hyp2f1", a, b, c, ops.real(z))[:3], z]
     else:

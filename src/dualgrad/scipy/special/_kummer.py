@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from ..._table.row import INF, UNDEFINED
-from ._rows import ORDERS, Entry, inner, special
+from ._rows import ORDERS, Entry, inner, not_above, special
 from ._scipy import sp
 
 _ANY, _POSITIVE = (-INF, INF), (0, INF)
@@ -115,8 +115,15 @@ def _rows() -> Iterator[Entry]:
                         summary=f"derivative of order ({i}, {j}, {k}) of 1F1(x; y; z)")  # fmt: skip
 
 
+def _hyp1f1(a: np.ndarray, b: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """SciPy's function, which takes ever more steps beyond these limits."""
+    not_above("hyp1f1", "the third operand", x, 1e12)
+    not_above("hyp1f1", "the first operand beside a negative third one", a[x < 0], 1e8)
+    return sp.hyp1f1(a, b, x)
+
+
 KUMMER = (
-    special("hyp1f1", sp.hyp1f1, "hyp1f1_by_1_0_0(x, y, z)", "hyp1f1_by_0_1_0(x, y, z)",
+    special("hyp1f1", _hyp1f1, "hyp1f1_by_1_0_0(x, y, z)", "hyp1f1_by_0_1_0(x, y, z)",
             "x * hyp1f1(x + 1, y + 1, z) / y", domain=(_ANY, _POSITIVE, _ANY),
             sampled=((0.2, 4), (4.5, 8), (-8, 20)), within=1e4, summary="Kummer's function 1F1(x; y; z)",
             slope_note=f"up to total order {ORDERS} where x or y is among them; for positive x, y and z, for "

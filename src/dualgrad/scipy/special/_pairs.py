@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ... import ops
+from ..._settings import one_of
 from ...ops._arguments import operand
 from ...tensor import Tensor
 from ._rows import real, row_applied
@@ -209,7 +210,7 @@ def lambertw(z: Any, k: int = 0) -> Tensor:
     >>> print(special.lambertw(dg.Tensor([1.0, -0.25], dg.float64)).round(6))
     [ 0.567143 -0.357403]
     """
-    if k not in (0, -1):
+    if not one_of(k, (0, -1)):
         raise ValueError(f"special.lambertw: k is {k!r}; expected 0 or -1, the branches on which W is real")
     return row_applied("lambert_0" if k == 0 else "lambert_below", *real("lambertw", z))
 

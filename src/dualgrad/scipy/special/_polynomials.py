@@ -10,11 +10,15 @@ from collections.abc import Callable
 import numpy as np
 
 from ..._table.row import INF, UNDEFINED
-from ._rows import Entry, inner, special
+from ._rows import HIGHEST, Entry, inner, not_above, special
 from ._scipy import sp
 
 _ANY, _POSITIVE = (-INF, INF), (0, INF)
 _BETWEEN = (-1, 1)
+
+
+#: From this degree on all values of Hermite polynomials are too large for a float64, and nan.
+_LAST = 1000
 
 
 def _whole(n: np.ndarray) -> np.ndarray:
@@ -23,7 +27,10 @@ def _whole(n: np.ndarray) -> np.ndarray:
 
 def _spherical_legendre(n: np.ndarray, m: np.ndarray, theta: np.ndarray) -> np.ndarray:
     n, m, theta = np.broadcast_arrays(n, m, theta)
-    return np.reshape(sp.sph_legendre_p(_whole(n), _whole(m), theta), theta.shape)
+    inside = np.abs(m) <= np.abs(n)
+    not_above("sph_legendre_p", "the degree", np.abs(n), HIGHEST)
+    found = sp.sph_legendre_p(*[_whole(np.where(inside, k, 0)) for k in (n, m)], theta)
+    return np.where(inside, np.reshape(found, theta.shape), 0.0 * (n + m + theta))
 
 
 def _from_one(f: np.ufunc) -> Callable[..., np.ndarray]:
@@ -31,7 +38,7 @@ def _from_one(f: np.ufunc) -> Callable[..., np.ndarray]:
     whole = "dd->d" not in f.types and "ddd->d" not in f.types
 
     def kernel(n: np.ndarray, *rest: np.ndarray) -> np.ndarray:
-        above = np.maximum(n, 0)
+        above = np.clip(n, 0, _LAST) if whole else np.maximum(n, 0)
         return np.where((n < 0) | (whole & (n != np.rint(n))), np.where(n < 0, 0.0, np.nan),
                         f(_whole(above) if whole else above, *rest))  # fmt: skip
 

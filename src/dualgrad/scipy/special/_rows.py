@@ -20,7 +20,9 @@ from ..._table.row import elementwise
 from ...ops.math._rows import docstring
 from ...tensor import Tensor
 
-__all__ = ["ORDERS", "Entry", "by_order", "inner", "real", "registered", "row_applied", "special"]
+__all__ = [
+    "HIGHEST", "ORDERS", "Entry", "by_order", "inner", "not_above", "real", "registered", "row_applied", "special",
+]  # fmt: skip
 
 #: Tells these rows apart from primitives that users define; errors show it.
 PREFIX = "special_"
@@ -86,6 +88,9 @@ def _entry(name: str, kernel: Any, partials: Any, sampled: Any, within: float, *
     return Entry(row, kernel, limits if isinstance(limits[0], tuple) else (limits,), within)
 
 
+#: The highest degree or order of functions that count up to it.
+HIGHEST = 10**7
+
 #: How many elements are computed at once, each at all nodes of a sum.
 _PIECE = 8192
 
@@ -103,6 +108,14 @@ def _in_pieces(f: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
         return out.reshape(xs[0].shape)
 
     return kernel
+
+
+def not_above(name: str, what: str, values: Any, most: float) -> None:
+    """Raise ValueError for a number above a limit, from which on a function takes too many steps."""
+    array = np.asarray(values, np.float64)
+    largest = np.max(array, initial=0.0, where=~np.isnan(array))
+    if largest > most:
+        raise ValueError(f"special.{name}: {what} is {largest:g}; expected at most {most:g}")
 
 
 def by_order(f: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ... import ops
+from ..._settings import truth_value
 from ...tensor import Tensor
 from ._rows import real, row_applied
 
@@ -15,7 +16,7 @@ __all__ = ["sph_harm_y", "sph_legendre_p", "spherical_in", "spherical_jn", "sphe
 def _spherical(letter: str, n: Any, z: Any, derivative: bool) -> Tensor:
     name = f"spherical_bessel_{letter}"
     n, z = real(f"spherical_{letter}n", n, z)
-    if not derivative:
+    if not truth_value(f"special.spherical_{letter}n", "derivative", derivative):
         return row_applied(name, n, z)
     below = row_applied(name, ops.abs(n - 1.0), z)
     above = row_applied(name, n + 1.0, z)

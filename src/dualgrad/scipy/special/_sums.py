@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from ... import ops
-from ..._settings import whole_number
+from ..._settings import truth_value, whole_number
+from ...ops._arguments import operand
 from ...tensor import Tensor
 from ._rows import real, row_applied
 from ._scipy import sp
@@ -169,7 +170,7 @@ def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, r
     >>> print(special.logsumexp(dg.Tensor([1000.0, 1000.0]), b=dg.Tensor([1.0, 2.0])))
     1001.0986
     """
-    if b is None and not return_sign:
+    if b is None and not truth_value("logsumexp", "return_sign", return_sign):
         return ops.logsumexp(a, axis, keepdims)
     a, b = real("logsumexp", a, 1.0 if b is None else b)
     a = a + 0.0 * b
@@ -238,4 +239,5 @@ def log_softmax(x: Any, axis: Any = None) -> Tensor:
 def _along(f: Callable[..., Tensor], x: Any, axis: Any) -> Tensor:
     if axis is not None:
         return f(x, axis)
+    x = operand(f.__name__, x)
     return ops.reshape(f(ops.reshape(x, (-1,)), 0), x.shape)
