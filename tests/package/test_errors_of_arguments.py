@@ -5,13 +5,15 @@ import pytest
 from support import assert_raises
 
 import dualgrad as dg
-from dualgrad import Parameter, Tensor, amp, extend, mint, nn, ops, testing
+from dualgrad import Parameter, Tensor, amp, extend, mint, nn, ops, scipy, stats, testing
 from dualgrad import numpy as dnp
 from dualgrad.common import initializer
 from dualgrad.nn.wrap import TrainOneStepCell
 from dualgrad.operators import Plan
+from dualgrad.scipy import fft, interpolate, linalg, ndimage, special
 
 NET = nn.Dense(2, 3)
+ONE = Tensor([1.0])
 INITIALIZERS = [
     initializer.Zero(), initializer.One(), initializer.Constant(1.0), initializer.Identity(), initializer.Normal(),
     initializer.TruncatedNormal(), initializer.Uniform(), initializer.XavierNormal(), initializer.XavierUniform(),
@@ -86,6 +88,20 @@ CALLS = {
     "np.geomspace": (lambda: dnp.geomspace(1, 2, 3, np.zeros(2)), TypeError, "np.geomspace", "endpoint", "bool"),
     "np.broadcast_shapes": (lambda: dnp.broadcast_shapes(2**63), ValueError, "broadcast_shapes", "any memory"),
     "vander": (lambda: ops.vander(Tensor([1.0]), 2**62), ValueError, "vander", "larger than any memory"),
+    "dctn": (lambda: fft.dctn(ONE, s="a"), TypeError, "dctn", "n must be", "str"),
+    "affine": (lambda: ndimage.affine_transform(ONE, ONE, output_shape=2**62), ValueError, "affine_transform", "any"),
+    "objective": (lambda: scipy.objective(ops.sin, weights=np.array(3)), TypeError, "objective", "weights"),
+    "fit": (lambda: scipy.fit(ops.sin, 1.0, options=3), TypeError, "fit", "options", "dict", "int"),
+    "interp1d": (lambda: interpolate.interp1d(ONE, ONE, axis=2), np.exceptions.AxisError, "interp1d", "axis 2"),
+    "solve_triangular": (lambda: linalg.solve_triangular(ONE, ONE, {}), ValueError, "solve_triangular", "trans", "{}"),
+    "gaussian_kde": (lambda: stats.gaussian_kde([1.0, 2.0], ...), TypeError, "gaussian_kde", "bw_method", "ellipsis"),
+    "Discrete": (lambda: stats.Discrete("a", 3, support=(), density="", source=""), TypeError, "stats.a", "shapes"),
+    "lambertw": (lambda: special.lambertw(1.0, [0]), ValueError, "lambertw", "[0]", "0 or -1"),
+    "mvlgamma": (lambda: ops.mvlgamma(Tensor([1.0]), 2**62), ValueError, "mvlgamma", "1000000"),
+    "hyp1f1": (lambda: special.hyp1f1(0.5, 1.5, 1e15), ValueError, "hyp1f1", "third", "1e+15", "1e+12"),
+    "hyp1f1 by a": (lambda: special.hyp1f1(1e9, 1.5, -1.0), ValueError, "hyp1f1", "first", "1e+09", "1e+08"),
+    "spherical_jn": (lambda: special.spherical_jn(2**62, 1.0), ValueError, "spherical_jn", "order", "1e+07"),
+    "sph_harm_y": (lambda: special.sph_harm_y(2**62, 0, 1.0, 1.0), ValueError, "sph_legendre_p", "degree", "1e+07"),
     "np.flip": (lambda: dnp.flip(None), TypeError, "np.flip", "NoneType"),
     "np.split": (lambda: dnp.split(None, 2), TypeError, "np.split", "NoneType"),
     "np.split by text": (lambda: dnp.split(Tensor([1.0]), "a"), TypeError, "np.split", "indices_or_sections", "str"),

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtype as mstype
-from .._settings import one_of
+from .._settings import array_of, one_of
 from ..ops._arguments import floating, integer, one_axis, several_axes
 from ..ops.axes._order import narrow
 from ..ops.math._parts import imag, real
@@ -51,7 +51,7 @@ def _transformed(
     name: str, along: Callable[[Tensor, int, int], Tensor], x: Any, type: int, n: Any, axis: int, norm: str | None
 ) -> Tensor:
     """One transform along an axis; complex numbers by their parts."""
-    if type != 2:
+    if not one_of(type, (2,)):
         raise ValueError(f"{name}: got type={type!r}; expected 2, the only type of cosine transform here")
     if not one_of(norm, (None, "ortho")):
         raise ValueError(f"{name}: got norm={norm!r}; expected 'ortho', the only scale here")
@@ -73,6 +73,7 @@ def _of_several(
 ) -> Tensor:
     """One transform after the other."""
     x = floating(name, x)
+    s = None if s is None else np.atleast_1d(array_of(name, "s", s)).tolist()
     if axes is None:
         axes = tuple(range(x.ndim))[x.ndim - len(s) :] if s is not None else tuple(range(x.ndim))
     places = several_axes(name, axes, x.shape)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from .._engine.transforms.substitution import call_with
 from .._progress import bar_of
+from .._settings import truth_value
 from ..parameter import Parameter
 from ..tensor import Tensor
 from ._broyden import minimize_broyden
@@ -148,6 +149,11 @@ def fit(
     {'a': array(1.), 'b': array([1., 1.])}
     """
     checked_function("fit", fn)
+    if not (callback is None or callable(callback)):
+        raise TypeError(f"fit: callback must be a function, got {type(callback).__name__}")
+    if not isinstance(options, Mapping | None):
+        raise TypeError(f"fit: options must be a dict, got {type(options).__name__}")
+    truth_value("fit", "progress", progress)
     methods = (*MINIMISERS, *LEAST_SQUARES)
     if isinstance(method, str):
         method = {each.lower(): each for each in methods}.get(method.lower(), method)

@@ -22,8 +22,8 @@ import numpy as np
 
 from .. import extend
 from .._engine.transforms import tensor as _engine
-from .._settings import one_of
-from ..ops._arguments import alike, floating, integer, one_axis, permuted, to_shape
+from .._settings import one_of, truth_value
+from ..ops._arguments import alike, floating, integer, new_shape, one_axis, permuted, to_shape
 from ..ops.index._indices import clipped, one_axis_pattern, read
 from ..ops.index.choice import where
 from ..ops.math.elementwise import abs as magnitude
@@ -262,7 +262,7 @@ def affine_transform(
             f"{name}: matrix has shape {m.shape} and offset {shift.shape} for an image of {n} axes; expected matrix "
             f"({n},), ({n}, {n}), ({n}, {n + 1}) or ({n + 1}, {n + 1}), and offset () or ({n},)"
         )
-    shape = image.shape if output_shape is None else tuple([integer(name, "output_shape", k) for k in output_shape])
+    shape = image.shape if output_shape is None else new_shape(name, output_shape)
     if len(shape) != n:
         raise ValueError(f"{name}: output_shape is {shape}; expected {n} lengths, as many as the image has axes")
     elements = np.indices(shape).reshape(n, -1).astype(image.dtype.numpy)
@@ -280,6 +280,7 @@ def _interpolated(
             "and axes, and as many rows of places as it has axes"
         )
     beyond, ends, folds = _mode(name, mode)
+    truth_value(name, "prefilter", prefilter)
     outside, margin = None, 0
     if beyond == "constant":
         for axis, length in enumerate(image.shape):

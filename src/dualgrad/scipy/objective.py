@@ -282,7 +282,8 @@ def objective(
         if x0 is None:
             raise TypeError("objective: the starting point is missing; give x0, or weights")
         return OfArrays(fn, x0, args, hess)
-    found = [weights] if isinstance(weights, Parameter) else list(weights) if isinstance(weights, Iterable) else []
+    several = isinstance(weights, Iterable) and not isinstance(weights, Tensor | np.ndarray)
+    found = [weights] if isinstance(weights, Parameter) else list(weights) if several else []
     if not found or not all(isinstance(p, Parameter) for p in found):
         raise TypeError("objective: weights is empty or holds something else than Parameters")
     if hess == "sparse":

@@ -80,6 +80,8 @@ class _Family:
         also: Callable[..., Any] | None = None,
         **formulas: Callable[..., Any],
     ) -> None:
+        if not isinstance(shapes, dict | None):
+            raise TypeError(f"stats.{name}: shapes must be a dict of conditions by name, got {type(shapes).__name__}")
         self.name = name
         self.__module__ = "dualgrad.stats"  # where pickles find it by its name
         self.shapes = tuple(shapes or ())

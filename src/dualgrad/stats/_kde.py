@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import ops
-from .._settings import one_of
+from .._settings import number_or_tensor, one_of
 from ..ops.linalg import cholesky, solve_triangular
 from ..tensor import Tensor
 from ._logs import LOG_2_PI
@@ -74,14 +74,17 @@ class gaussian_kde:  # SciPy's name
 
     def _factor(self, method: Any) -> Any:
         if callable(method) and not isinstance(method, Tensor):
-            return method(self)
-        if isinstance(method, str) or method is None:
+            try:
+                method = method(self)
+            except TypeError as error:
+                raise TypeError(f"stats.gaussian_kde: bw_method does not take this object: {error}") from error
+        elif isinstance(method, str) or method is None:
             if not one_of(method, (None, "scott", "silverman")):
                 raise ValueError(
                     f"stats.gaussian_kde: bw_method is {method!r}; expected 'scott', 'silverman', a number, a function"
                 )
             return self.silverman_factor() if method == "silverman" else self.scotts_factor()
-        return method
+        return number_or_tensor("stats.gaussian_kde", "bw_method", method)
 
     def scotts_factor(self) -> Tensor:
         """Scott's factor: n_eff**(-1 / (d + 4))."""

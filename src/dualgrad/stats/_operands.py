@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
+from .._settings import array_of
 from ..scipy import special as _special
 from ..scipy.special import _rows
 from ..tensor import Tensor
@@ -17,7 +16,7 @@ special: Any = _special  # its functions are made from rows, which checkers do n
 
 def real(where: str, *operands: Any) -> list[Tensor]:
     """Operands as tensors of the float type that they have together; lists are arrays of their numbers, as in NumPy."""
-    arrays = [np.asarray(x) if isinstance(x, list | tuple) else x for x in operands]
+    arrays = [array_of(where, "an operand", x) if isinstance(x, list | tuple) else x for x in operands]
     try:
         return _rows.real("", *arrays)
     except TypeError as error:

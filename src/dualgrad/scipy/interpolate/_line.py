@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from ..._settings import one_of, truth_value
-from ...ops._arguments import alike, beside
+from ...ops._arguments import alike, beside, one_axis
 from ...ops.index.choice import where
 from ...ops.index.sorting import positions
 from ...tensor import Tensor
@@ -81,8 +81,9 @@ class interp1d:
         self.fill_value = fill_value
         if isinstance(fill_value, str) and fill_value != "extrapolate":
             raise ValueError(f"{name}: fill_value is {fill_value!r}; expected numbers or 'extrapolate'")
-        self.bounds_error = not isinstance(fill_value, str) if bounds_error is None else bool(bounds_error)
-        if self.bounds_error and isinstance(fill_value, str):
+        free = isinstance(fill_value, str)
+        self.bounds_error = not free if bounds_error is None else truth_value(name, "bounds_error", bounds_error)
+        if self.bounds_error and free:
             raise ValueError(f"{name}: bounds_error is True and fill_value is {fill_value!r}; expected one of them")
         spline = isinstance(degree, int) and degree > 0
         self._spline = make_interp_spline(self.x, self._y, degree) if spline else None
@@ -124,7 +125,10 @@ class interp1d:
 
 def _in_order(name: str, x: Any, y: Any, axis: int) -> tuple[Tensor, Tensor]:
     x, y = beside(name, x, beside(name, y, Tensor(0.0))), beside(name, y, Tensor(0.0))
-    if x.ndim != 1 or not y.ndim or y.shape[axis] != x.size:
+    if x.ndim != 1 or not y.ndim:
+        return x, y
+    axis = one_axis(name, axis, y.shape)
+    if y.shape[axis] != x.size:
         return x, y
     order = positions(x, 0)
-    return at(name, x, order), placed(at(name, axis_first(y, axis % y.ndim), order), 1, axis % y.ndim)
+    return at(name, x, order), placed(at(name, axis_first(y, axis), order), 1, axis)

@@ -412,7 +412,7 @@ def qr(a: Any, overwrite_a: bool = False, lwork: Any = None, mode: str = "full",
     [[3. 1.]
      [4. 2.]]
     """
-    if pivoting or not one_of(mode, ("full", "economic", "r")):
+    if truth_value("qr", "pivoting", pivoting) or not one_of(mode, ("full", "economic", "r")):
         raise ValueError(f"qr: mode={mode!r}, pivoting={pivoting}; expected 'full', 'economic' or 'r', and no pivoting")
     q, r = _qr(a, "complete" if mode == "full" else "reduced")
     if mode == "r":

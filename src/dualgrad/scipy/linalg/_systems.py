@@ -165,8 +165,8 @@ def solve_triangular(
     >>> print(linalg.solve_triangular(dg.Tensor([[2.0, 1.0], [9.0, 4.0]]), dg.Tensor([4.0, 8.0])))
     [1. 2.]
     """
-    code = {0: 0, 1: 1, 2: 2, "N": 0, "T": 1, "C": 2}.get(trans)
-    if code is None:
+    codes = {0: 0, 1: 1, 2: 2, "N": 0, "T": 1, "C": 2}
+    if not one_of(trans, codes):
         raise ValueError(f"solve_triangular: trans is {trans!r}; expected 0, 1 or 2")
     a = square("solve_triangular", a, True)
     n = a.shape[-1]
@@ -177,7 +177,7 @@ def solve_triangular(
     a = a + np.eye(n, dtype=a.dtype.numpy) if unit_diagonal else a
     b, vector = right_hand_side("solve_triangular", a, b, True)
     a, b = alike([a, b])
-    if code:
+    if code := codes[trans]:
         a, lower = (transposed(a) if code == 1 else adjoint(a)), not lower
     return as_given(substituted(a, b, lower=bool(lower), least=0.0, caller="solve_triangular"), vector)
 
