@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
-__all__ = ["array_of", "described", "number_or_tensor", "one_of", "real_number", "room", "truth_value", "whole_number"]
+__all__ = [
+    "array_of", "described", "number_or_tensor", "one_of", "real_number", "room", "sequence", "truth_value",
+    "whole_number",
+]  # fmt: skip
 
 _PLAIN = (str, int, float, complex, np.generic, type(None))
 _MOST = 2**63 - 1
@@ -77,6 +81,13 @@ def array_of(name: str, what: str, value: Any) -> np.ndarray:
         return np.asarray(value)
     except ValueError:
         raise ValueError(f"{name}: the rows of {what} have several lengths: {value!r:.60}") from None
+
+
+def sequence(name: str, arrays: Any) -> list[Any]:
+    """Arrays one after the other, as a list."""
+    if not isinstance(arrays, Iterable) or isinstance(arrays, str | bytes | Mapping) or getattr(arrays, "ndim", 1) == 0:
+        raise TypeError(f"{name}: expected a list or tuple of arrays, got {described(arrays)}")
+    return [*arrays]
 
 
 def described(value: Any) -> str:

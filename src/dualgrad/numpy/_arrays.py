@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._device import on_cpu
-from .._settings import array_of, one_of, truth_value
+from .._settings import array_of, one_of, sequence, truth_value
 from ..dtype import as_dtype
 from ..ops._arguments import expanded, integer, new_shape, one_axis, operand, to_shape
 from ..ops.index._elements import refuse_complex
@@ -53,7 +53,7 @@ from ..ops.shape.reshaping import (
 )
 from ..tensor import Tensor
 from ._creation import tensor_of
-from ._entries import implements, numbers, renamed, sequence
+from ._entries import implements, numbers, renamed
 from ._in_place import spread_along
 
 for _ours, _names, *_functions in (

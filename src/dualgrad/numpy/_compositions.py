@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._engine.transforms import tensor as _engine
-from .._settings import number_or_tensor, one_of, truth_value
+from .._settings import number_or_tensor, one_of, sequence, truth_value
 from ..dtype import float64
 from ..ops._arguments import floating, one_axis, operand, several_axes, to_shape, together
 from ..ops.index.choice import where
@@ -25,7 +25,7 @@ from ..ops.shape.creation import ones_like
 from ..ops.shape.reshaping import broadcast_to, cat, diag, expand_dims, moveaxis, narrow, ravel
 from ..tensor import Tensor
 from ._creation import tensor_of
-from ._entries import FUNCTIONS, implements, sequence
+from ._entries import FUNCTIONS, implements
 
 __all__: list[str] = []
 

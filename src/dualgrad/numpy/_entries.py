@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from .._settings import described
 from ..tensor import Tensor
 
-__all__ = ["FUNCTIONS", "SAVES", "STANDARD", "implements", "numbers", "on_numbers", "renamed", "sequence", "standard"]
+__all__ = ["FUNCTIONS", "SAVES", "STANDARD", "implements", "numbers", "on_numbers", "renamed", "standard"]
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 """Every NumPy function that takes tensors, with NumPy's arguments under NumPy's names."""
@@ -50,17 +49,6 @@ def implements(*functions: Any) -> Callable[[Callable[..., Any]], Callable[..., 
 
 def on_numbers() -> None:
     """Stands in `FUNCTIONS` for: call NumPy's function on the numbers."""
-
-
-def sequence(name: str, arrays: Any) -> list[Any]:
-    """Arrays that are joined, as a list."""
-    if (
-        not isinstance(arrays, Iterable)
-        or isinstance(arrays, str | bytes | Mapping)
-        or (isinstance(arrays, np.ndarray | Tensor) and not arrays.ndim)
-    ):
-        raise TypeError(f"{name}: expected a list or tuple of arrays, got {described(arrays)}")
-    return [*arrays]
 
 
 def numbers(nest: Any) -> Any:
