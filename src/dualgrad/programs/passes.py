@@ -8,6 +8,7 @@ from typing import Any
 
 from .._engine.compiler.passes import names_of_passes, stages
 from .._html import preformatted
+from .._settings import one_of
 from ._fixed import Fixed
 from ._instructions import FUSED, label
 from ._listing import recording_of
@@ -60,7 +61,7 @@ def passes(fn: Callable[..., Any], *, last: str | None = None) -> Callable[..., 
     """
     if not callable(fn):
         raise TypeError(f"passes: expected a function or Cell, got {type(fn).__name__}")
-    if last is not None and last not in names_of_passes():
+    if not one_of(last, (None, *names_of_passes())):
         raise ValueError(f"passes: there is no pass {last!r}; expected one of {', '.join(names_of_passes())}")
 
     def call(*args: Any, **kwargs: Any) -> dict[str, Stage]:

@@ -24,6 +24,7 @@ from .. import ops
 from .._engine.transforms.forward import run_forward
 from .._engine.values.algebra import jets
 from .._nests import tensors_in
+from .._settings import array_of, real_number, sequence, truth_value, whole_number
 from ..tensor import Tensor
 from ..transforms.gradient import grad, jvp, vjp
 from ..transforms.vectorize import vmap
@@ -139,8 +140,13 @@ def check(
         ...
     AssertionError: wrong: gradient and differences, order 1: 0.0702 and 0.1053, relative error 3.5e-02
     """
-    points = [np.asarray(a, np.float64) for a in args]
-    checks = _Checks(fn, points, rtol, seed)
+    for what, function in (("fn", fn), ("value", value)):
+        if not callable(function) and (function is not None or what == "fn"):
+            raise TypeError(f"check: {what} must be a function, got {type(function).__name__}")
+    for what, flag in (("smooth", smooth), ("batched", batched), ("broadcasts", broadcasts), ("narrow", narrow)):
+        truth_value("check", what, flag)
+    order, seed = whole_number("check", "order", order), whole_number("check", "seed", seed)
+    checks = _Checks(fn, _point("args", args), real_number("check", "rtol", rtol), seed)
     checks.run("values", checks.values, value)
     checks.run("jvp and vjp", checks.first_order)
     checks.run("derivatives of higher order", checks.orders, order)
@@ -155,11 +161,15 @@ def check(
         checks.run("batches and their samples", checks.batches, order)
     if narrow:
         checks.run("float32 and float64", checks.narrow)
-    for point in special:
-        checks.run("derivatives at special points", checks.special, [np.asarray(a, np.float64) for a in point], order)
-    for point in raises:
-        checks.run("exceptions", checks.exceptions, [np.asarray(a, np.float64) for a in point])
+    for point in sequence("check: special", special):
+        checks.run("derivatives at special points", checks.special, _point("special", point), order)
+    for point in sequence("check: raises", raises):
+        checks.run("exceptions", checks.exceptions, _point("raises", point))
     return checks.report
+
+
+def _point(what: str, arrays: Any) -> list[np.ndarray]:
+    return [array_of("check", what, a).astype(np.float64) for a in sequence(f"check: {what}", arrays)]
 
 
 def _leaves(nest: Any) -> list[Tensor]:
