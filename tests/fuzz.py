@@ -378,17 +378,11 @@ def one(number, show=False):
 # ------------------------------------------------------------------------------------------- spoiled arguments
 
 
-#: Errors of NumPy's and SciPy's own functions pass through these; nothing tells them from errors from within yet.
-NOT_SPOILED = ("programs", "testing", "train")
-
-
 @functools.cache
 def spoiled_targets():
-    """Return what can be called in most modules, once each, as pairs of path and object, sorted by path."""
+    """Return what can be called in all modules, once each, as pairs of path and object, sorted by path."""
     found = {}
     for path in (*MODULES, *MORE):
-        if path.startswith(tuple(f"dualgrad.{name}" for name in NOT_SPOILED)):
-            continue
         module = importlib.import_module(path)
         for name in _public(module):
             value = getattr(module, name)

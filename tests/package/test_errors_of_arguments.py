@@ -5,7 +5,7 @@ import pytest
 from support import assert_raises
 
 import dualgrad as dg
-from dualgrad import Parameter, Tensor, amp, extend, mint, nn, ops, scipy, stats, testing
+from dualgrad import Parameter, Tensor, amp, extend, mint, nn, ops, programs, scipy, stats, testing, train
 from dualgrad import numpy as dnp
 from dualgrad.common import initializer
 from dualgrad.nn.wrap import TrainOneStepCell
@@ -102,6 +102,18 @@ CALLS = {
     "hyp1f1 by a": (lambda: special.hyp1f1(1e9, 1.5, -1.0), ValueError, "hyp1f1", "first", "1e+09", "1e+08"),
     "spherical_jn": (lambda: special.spherical_jn(2**62, 1.0), ValueError, "spherical_jn", "order", "1e+07"),
     "sph_harm_y": (lambda: special.sph_harm_y(2**62, 0, 1.0, 1.0), ValueError, "sph_legendre_p", "degree", "1e+07"),
+    "check.fn": (lambda: testing.check(3, [1.0]), TypeError, "check", "fn", "function", "int"),
+    "check.args": (lambda: testing.check(ops.sin, 1.0), TypeError, "check", "args", "list", "float"),
+    "check.smooth": (lambda: testing.check(ops.sin, [1.0], smooth=np.zeros(2)), TypeError, "check", "smooth", "bool"),
+    "passes": (lambda: programs.passes(ops.sin, last=np.zeros(2)), ValueError, "passes", "expected one of"),
+    "append_info": (lambda: train.CheckpointConfig(append_info=3), TypeError, "append_info", "list", "int"),
+    "ModelCheckpoint": (lambda: train.ModelCheckpoint(directory=3), TypeError, "directory", "path", "int"),
+    "SummaryCollector": (lambda: train.SummaryCollector("a", 0.5), TypeError, "collect_freq", "int", "float"),
+    "ConfusionMatrix": (lambda: train.ConfusionMatrix(2**62), ValueError, "ConfusionMatrix", "larger than any memory"),
+    "a rate": (lambda: train.ConfusionMatrixMetric(metric_name=3), TypeError, "metric_name", "str", "int"),
+    "Dice": (lambda: train.Dice(1j), TypeError, "Dice", "smooth", "number", "complex"),
+    "Fbeta": (lambda: train.Fbeta([1]), TypeError, "Fbeta", "beta", "number", "list"),
+    "EarlyStopping": (lambda: train.EarlyStopping(min_delta=None), TypeError, "min_delta", "number", "NoneType"),
     "np.flip": (lambda: dnp.flip(None), TypeError, "np.flip", "NoneType"),
     "np.split": (lambda: dnp.split(None, 2), TypeError, "np.split", "NoneType"),
     "np.split by text": (lambda: dnp.split(Tensor([1.0]), "a"), TypeError, "np.split", "indices_or_sections", "str"),

@@ -13,6 +13,8 @@ from dualgrad.serialization import save_checkpoint
 from dualgrad.tensor import Tensor
 from dualgrad.train.callback import Callback, RunContext
 
+from .._settings import one_of
+
 __all__ = ["CheckpointConfig", "ModelCheckpoint"]
 
 
@@ -84,7 +86,7 @@ class CheckpointConfig:
             raise TypeError(f"CheckpointConfig: saved_network must be a Cell, got {type(saved_network).__name__}")
         if enc_key is not None:
             raise ValueError("CheckpointConfig: got enc_key; files are not encrypted here. Leave it out")
-        if format != "ckpt":
+        if not one_of(format, ("ckpt",)):
             raise ValueError(f"CheckpointConfig: got format={format!r}; expected 'ckpt'")
         self.saved_network = saved_network
         self.exception_save = exception_save
@@ -110,10 +112,12 @@ def _count(name: str, value: Any) -> int:
 def _appended(info: Any) -> dict[str, Any]:
     """The entries that are written beside the network."""
     found: dict[str, Any] = {}
+    if not isinstance(info, list | tuple | None):
+        raise TypeError(f"CheckpointConfig: append_info must be a list, got {type(info).__name__}")
     for entry in info or ():
         if isinstance(entry, dict):
             found.update(entry)
-        elif entry in ("epoch_num", "step_num"):
+        elif one_of(entry, ("epoch_num", "step_num")):
             found[entry] = 0
         else:
             raise ValueError(
@@ -172,6 +176,8 @@ class ModelCheckpoint(Callback):
             raise ValueError(f"ModelCheckpoint: prefix must be a name without '/', or a function; got {prefix!r}")
         if config is not None and not isinstance(config, CheckpointConfig):
             raise TypeError(f"ModelCheckpoint: config must be a CheckpointConfig, got {type(config).__name__}")
+        if not callable(directory) and not isinstance(directory, str | os.PathLike | None):
+            raise TypeError(f"ModelCheckpoint: directory must be a path or a function, got {type(directory).__name__}")
         self._config = config or CheckpointConfig()
         self._prefix = prefix
         self._directory = directory if callable(directory) else Path(directory or ".").absolute()

@@ -269,7 +269,8 @@ class _Watch(Callback):
             raise ValueError(f"{name}: got mode={mode!r}; expected 'auto', 'min' or 'max'")
         self.monitor = monitor
         self.mode = mode
-        self.min_delta: float = abs(check_number(f"{name}: min_delta", abs(min_delta)))
+        delta = check_number(f"{name}: min_delta", min_delta, -math.inf)
+        self.min_delta: float = check_number(f"{name}: min_delta", abs(delta))
         self.patience: int = _count(f"{name}: patience", patience)
         self.verbose = verbose
         self._sign = 1.0 if mode == "min" or (mode == "auto" and monitor in _SMALLER_IS_BETTER) else -1.0

@@ -14,7 +14,7 @@ from dualgrad.tensor import Tensor
 from dualgrad.train.callback import Callback, RunContext
 from dualgrad.train.monitors import loss_of
 
-from .._settings import one_of
+from .._settings import one_of, whole_number
 
 __all__ = ["SummaryCollector", "SummaryRecord"]
 
@@ -165,10 +165,8 @@ class SummaryCollector(Callback):
         max_file_size: Any = None,
         export_options: Any = None,
     ) -> None:
-        if collect_freq < 1:
-            raise ValueError(f"SummaryCollector: collect_freq must be 1 or more, got {collect_freq}")
         self._directory = summary_dir
-        self._frequency = collect_freq
+        self._frequency = whole_number("SummaryCollector", "collect_freq", collect_freq, 1)
         self._record: SummaryRecord | None = None
 
     def __enter__(self) -> SummaryCollector:

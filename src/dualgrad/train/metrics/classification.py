@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from dualgrad.nn.optimizer import check_number
 from dualgrad.train.metrics.metric import Metric, rearrange_inputs
 
 from ..._settings import one_of
@@ -217,9 +218,7 @@ class Fbeta(EvaluationBase):
     """
 
     def __init__(self, beta: float) -> None:
-        if not beta > 0:
-            raise ValueError(f"{type(self).__name__}: beta must be positive, got {beta}")
-        self.beta = beta
+        self.beta = check_number(f"{type(self).__name__}: beta", beta, positive=True)
         super().__init__("classification")
 
     def clear(self) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from dualgrad.train.metrics.metric import Metric, rearrange_inputs
 
-from ..._settings import one_of
+from ..._settings import one_of, room, truth_value, whole_number
 
 __all__ = ["ConfusionMatrix", "ConfusionMatrixMetric"]
 
@@ -48,7 +48,8 @@ class ConfusionMatrix(Metric):
             raise ValueError(
                 f"ConfusionMatrix: got normalize={normalize!r}; expected 'target', 'prediction', 'all' or 'no_norm'"
             )
-        self.num_classes = num_classes
+        self.num_classes = whole_number("ConfusionMatrix", "num_classes", num_classes)
+        room("ConfusionMatrix", (self.num_classes, self.num_classes))
         self.normalize = normalize
         self.threshold = threshold
         self.clear()
@@ -200,6 +201,9 @@ class ConfusionMatrixMetric(Metric):
         decrease: str = "mean",
     ) -> None:
         super().__init__()
+        if not isinstance(metric_name, str):
+            raise TypeError(f"ConfusionMatrixMetric: metric_name must be a str, got {type(metric_name).__name__}")
+        truth_value("ConfusionMatrixMetric", "calculation_method", calculation_method)
         short = _SHORT_NAMES.get(metric_name.lower().replace(" ", "_"))
         if short is None:
             raise ValueError(f"ConfusionMatrixMetric: there is no rate {metric_name!r}; there are {list(_LONG_NAMES)}")

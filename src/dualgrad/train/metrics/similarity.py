@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from dualgrad.nn.optimizer import check_number
 from dualgrad.train.metrics.metric import Metric, rearrange_inputs
 
 from ..._settings import one_of
@@ -93,9 +94,7 @@ class Dice(Metric):
 
     def __init__(self, smooth: float = 1e-5) -> None:
         super().__init__()
-        if not smooth > 0:
-            raise ValueError(f"Dice: smooth must be positive, got {smooth}")
-        self.smooth = smooth
+        self.smooth = check_number("Dice: smooth", smooth, positive=True)
         self.clear()
 
     def clear(self) -> None:
