@@ -67,7 +67,7 @@ CALLS = {
     "mint.select": (lambda: mint.select({}, 0, 0), TypeError, "select", "Tensor", "dict"),
     "mint.softmax": (lambda: mint.nn.functional.softmax([1.0]), TypeError, "softmax", "Tensor", "list"),
     "mint.norm": (lambda: mint.norm(Tensor(1.0), dim=[1]), np.exceptions.AxisError, "norm", "axis 1"),
-    "BatchNorm2d": (lambda: nn.BatchNorm2d([3, 4]), ValueError, "BatchNorm2d", "num_features", "[3, 4]"),
+    "BatchNorm2d": (lambda: nn.BatchNorm2d([3]), TypeError, "BatchNorm2d", "num_features", "int", "list"),
     "BatchNorm2d.eps": (lambda: nn.BatchNorm2d(3, [1]), TypeError, "BatchNorm2d", "eps", "number", "list"),
     "BatchNorm2d.momentum": (lambda: nn.BatchNorm2d(3, momentum={}), TypeError, "BatchNorm2d", "momentum", "dict"),
     "BatchNorm2d()": (lambda: nn.BatchNorm2d(3)(3), ValueError, "BatchNorm2d", "shape ()", "4 axes"),

@@ -12,7 +12,7 @@ from dualgrad import dtype as mstype
 from dualgrad import ops
 from dualgrad.common.initializer import Uniform, initializer
 from dualgrad.nn.cell import Cell
-from dualgrad.ops.neural._sliding import channels_first, numbers, padding_of
+from dualgrad.ops.neural._sliding import channels_first, numbers, one_number, padding_of
 from dualgrad.ops.neural._transposes import cut_of
 from dualgrad.parameter import Parameter
 from dualgrad.tensor import Tensor
@@ -49,7 +49,7 @@ class _Convolution(Cell):
         self.kernel_size: tuple[int, ...] = numbers(name, "kernel_size", kernel_size, self.n)
         self.stride: tuple[int, ...] = numbers(name, "stride", stride, self.n)
         self.dilation: tuple[int, ...] = numbers(name, "dilation", dilation, self.n)
-        self.group: int = numbers(name, "group", group, 1)[0]
+        self.group: int = one_number(name, "group", group)
         self.pad_mode: str = padding_of(name, pad_mode, padding, self.n)[0]
         self.padding = padding
         if self.in_channels % self.group or self.out_channels % self.group:
@@ -492,7 +492,7 @@ def _as_two_axes(
 ) -> tuple[list[int], tuple[int, int], Any]:
     """The settings of a convolution over one axis: three numbers, the padding at both ends, the initial weight."""
     given = ("kernel_size", kernel_size), ("stride", stride), ("dilation", dilation)
-    sizes = [numbers(name, what, value, 1)[0] for what, value in given]
+    sizes = [one_number(name, what, value) for what, value in given]
     if isinstance(weight_init, Tensor) and weight_init.ndim == 3:
         weight_init = ops.expand_dims(weight_init, 2)
     return sizes, padding_of(name, pad_mode, padding, 1)[1][0], weight_init

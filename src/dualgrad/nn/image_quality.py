@@ -11,7 +11,7 @@ from dualgrad import ops
 from dualgrad._settings import real_number
 from dualgrad.nn.cell import Cell
 from dualgrad.ops._arguments import floating
-from dualgrad.ops.neural._sliding import numbers
+from dualgrad.ops.neural._sliding import one_number
 from dualgrad.tensor import Tensor
 
 __all__ = ["MSSSIM", "PSNR", "SSIM"]
@@ -43,7 +43,7 @@ class _Similarity(Cell):
             if not value > 0:
                 raise ValueError(f"{name}: {what} must be positive, got {value}")
         self.max_val = max_val
-        self.filter_size = numbers(name, "filter_size", filter_size, 1)[0]
+        self.filter_size = one_number(name, "filter_size", filter_size)
         self.filter_sigma = filter_sigma
         self.k1, self.k2 = k1, k2
         places = np.arange(self.filter_size) - (self.filter_size - 1) // 2

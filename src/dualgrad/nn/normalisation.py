@@ -10,7 +10,7 @@ from dualgrad import ops
 from dualgrad.common.initializer import initializer
 from dualgrad.nn.cell import Cell
 from dualgrad.ops._arguments import operand
-from dualgrad.ops.neural._sliding import channels_first, numbers
+from dualgrad.ops.neural._sliding import channels_first, numbers, one_number
 from dualgrad.parameter import Parameter
 from dualgrad.tensor import Tensor
 
@@ -45,7 +45,7 @@ class _BatchNorm(Cell):
     ) -> None:
         super().__init__()
         name = type(self).__name__
-        self.num_features: int = numbers(name, "num_features", num_features, 1)[0]
+        self.num_features: int = one_number(name, "num_features", num_features)
         if not 0 <= real_number(name, "momentum", momentum) <= 1:
             raise ValueError(f"{name}: momentum is {momentum}; expected a number from 0 to 1")
         real_number(name, "eps", eps)
@@ -370,7 +370,7 @@ class _InstanceNorm(Cell):
     ) -> None:
         super().__init__()
         name = type(self).__name__
-        self.num_features: int = numbers(name, "num_features", num_features, 1)[0]
+        self.num_features: int = one_number(name, "num_features", num_features)
         real_number(name, "momentum", momentum)
         if not 0 <= momentum <= 1:
             raise ValueError(f"{name}: momentum is {momentum}; expected a number from 0 to 1")

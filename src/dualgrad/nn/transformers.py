@@ -14,7 +14,7 @@ from dualgrad.nn.containers import CellList
 from dualgrad.nn.layers import Dense, Dropout
 from dualgrad.nn.normalisation import LayerNorm
 from dualgrad.ops._arguments import operand
-from dualgrad.ops.neural._sliding import numbers
+from dualgrad.ops.neural._sliding import one_number
 from dualgrad.tensor import Tensor
 
 from .._settings import one_of
@@ -200,7 +200,7 @@ class _Stack(Cell):
 
     def __init__(self, layer: Cell, num_layers: int, norm: Cell | None) -> None:
         super().__init__()
-        self.num_layers: int = numbers(type(self).__name__, "num_layers", num_layers, 1)[0]
+        self.num_layers: int = one_number(type(self).__name__, "num_layers", num_layers)
         self.layers: CellList = CellList([copy.deepcopy(layer) for _ in range(self.num_layers)])
         self.norm = norm
 

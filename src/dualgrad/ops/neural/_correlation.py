@@ -8,7 +8,7 @@ from typing import Any
 from ..._engine.transforms import tensor as _engine
 from ...tensor import Tensor
 from .._arguments import operand, to_shape
-from ._sliding import Windows, image, laid, numbers, windows
+from ._sliding import Windows, image, laid, one_number, windows
 
 
 def convolution(
@@ -51,7 +51,7 @@ def same_type(name: str, x: Tensor, what: str, part: Tensor) -> None:
 
 def grouped(name: str, groups: Any, x: Tensor, w: Tensor, n: int, channels: int | None) -> int:
     """The number of groups, if the channels that the weight is for are those of the input and divide into them."""
-    count = numbers(name, "groups", groups, 1)[0]
+    count = one_number(name, "groups", groups)
     expected = w.shape[1] * count if channels is None else channels
     if x.shape[-n - 1] != expected or w.shape[0] % count:
         raise ValueError(

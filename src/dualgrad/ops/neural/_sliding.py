@@ -61,6 +61,11 @@ def numbers(name: str, what: str, value: Any, n: int, least: int = 1) -> tuple[i
     return found
 
 
+def one_number(name: str, what: str, value: Any, least: int = 1) -> int:
+    """A setting that is one int, as the number of channels is."""
+    return numbers(name, what, integer(name, what, value), 1, least)[0]
+
+
 def margins(name: str, padding: Any, n: int) -> tuple[tuple[int, int], ...]:
     """What is added before and behind each of n axes: one int, n of them, or 2 n of them."""
     if isinstance(padding, tuple | list) and len(padding) == 2 * n:

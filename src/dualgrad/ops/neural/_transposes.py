@@ -13,7 +13,7 @@ from ..._settings import one_of
 from ...tensor import Tensor
 from .._arguments import OP, Primitive, operand, permuted, to_shape
 from ._correlation import correlated, grouped, operands, with_bias
-from ._sliding import Windows, channels_first, image, margins, numbers, padding_of
+from ._sliding import Windows, channels_first, image, margins, numbers, one_number, padding_of
 
 __all__ = ["Conv3DTranspose", "conv3d_transpose", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d"]
 
@@ -346,7 +346,7 @@ class Conv3DTranspose(Primitive):
         if not one_of(mode, (1,)):
             raise ValueError(f"{name}: mode is {mode!r}; expected 1, a convolution")
         channels_first(name, data_format, 3)
-        self.group: int = numbers(name, "group", group, 1)[0]
+        self.group: int = one_number(name, "group", group)
         self.pad_mode: str = pad_mode
         self.pad: Any = pad
         self.stride: Any = stride

@@ -14,7 +14,7 @@ import numpy as np
 from ...tensor import Tensor
 from .._arguments import Primitive, operand, permuted, to_shape
 from ..shape._padding import surrounded
-from ._sliding import channels_first, numbers
+from ._sliding import channels_first, numbers, one_number
 
 __all__ = [
     "BatchToSpace", "BatchToSpaceND", "ChannelShuffle", "DepthToSpace", "SpaceToBatch", "SpaceToBatchND",
@@ -49,7 +49,7 @@ def pixel_shuffle(input: Any, upscale_factor: int) -> Tensor:
     [[[1. 2.]
       [3. 4.]]]
     """
-    x, r = operand("pixel_shuffle", input), numbers("pixel_shuffle", "upscale_factor", upscale_factor, 1)[0]
+    x, r = operand("pixel_shuffle", input), one_number("pixel_shuffle", "upscale_factor", upscale_factor)
     if x.ndim < 3 or x.shape[-3] % (r * r):
         raise ValueError(
             f"pixel_shuffle: the input has shape {x.shape}; expected (..., C, H, W) with a multiple of {r * r} channels"
@@ -85,7 +85,7 @@ def pixel_unshuffle(input: Any, downscale_factor: int) -> Tensor:
     >>> ops.pixel_unshuffle(ops.ones((1, 4, 6)), 2).shape
     (4, 2, 3)
     """
-    x, r = operand("pixel_unshuffle", input), numbers("pixel_unshuffle", "downscale_factor", downscale_factor, 1)[0]
+    x, r = operand("pixel_unshuffle", input), one_number("pixel_unshuffle", "downscale_factor", downscale_factor)
     if x.ndim < 3 or x.shape[-1] % r or x.shape[-2] % r:
         raise ValueError(
             f"pixel_unshuffle: the input has shape {x.shape}; expected (..., C, H, W) with multiples of {r} for H and W"
@@ -122,7 +122,7 @@ def channel_shuffle(x: Any, groups: int) -> Tensor:
     >>> print(ops.channel_shuffle(dg.Tensor([[[1.0], [2.0], [3.0], [4.0]]]), 2).ravel())
     [1. 3. 2. 4.]
     """
-    x, g = operand("channel_shuffle", x), numbers("channel_shuffle", "groups", groups, 1)[0]
+    x, g = operand("channel_shuffle", x), one_number("channel_shuffle", "groups", groups)
     if x.ndim < 2 or x.shape[1] % g:
         raise ValueError(
             f"channel_shuffle: the input has shape {x.shape}; expected (N, C, ...) with C a multiple of {g}"
@@ -253,7 +253,7 @@ class ChannelShuffle(Primitive):
     __slots__ = ("group",)
 
     def __init__(self, group: int) -> None:
-        self.group: int = numbers("ChannelShuffle", "group", group, 1)[0]
+        self.group: int = one_number("ChannelShuffle", "group", group)
 
     def __call__(self, x: Any) -> Tensor:
         return channel_shuffle(x, self.group)
@@ -265,7 +265,7 @@ class _Blocks(Primitive):
     __slots__ = ("block_size",)
 
     def __init__(self, block_size: int, data_format: str = "NCHW") -> None:
-        self.block_size: int = numbers(type(self).__name__, "block_size", block_size, 1, 2)[0]
+        self.block_size: int = one_number(type(self).__name__, "block_size", block_size, 2)
         channels_first(type(self).__name__, data_format)
 
     def _image(self, x: Any) -> Tensor:
@@ -410,7 +410,7 @@ class SpaceToBatch(Primitive):
     __slots__ = ("block_size", "paddings")
 
     def __init__(self, block_size: int, paddings: Any) -> None:
-        self.block_size: int = numbers("SpaceToBatch", "block_size", block_size, 1, 2)[0]
+        self.block_size: int = one_number("SpaceToBatch", "block_size", block_size, 2)
         self.paddings: Any = paddings
 
     def __call__(self, input_x: Any) -> Tensor:
@@ -437,7 +437,7 @@ class BatchToSpace(Primitive):
     __slots__ = ("block_size", "crops")
 
     def __init__(self, block_size: int, crops: Any) -> None:
-        self.block_size: int = numbers("BatchToSpace", "block_size", block_size, 1, 2)[0]
+        self.block_size: int = one_number("BatchToSpace", "block_size", block_size, 2)
         self.crops: Any = crops
 
     def __call__(self, input_x: Any) -> Tensor:

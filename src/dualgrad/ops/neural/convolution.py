@@ -13,7 +13,7 @@ from ...tensor import Tensor
 from .._arguments import Primitive, operand
 from . import _transposes
 from ._correlation import convolution
-from ._sliding import channels_first, numbers
+from ._sliding import channels_first, numbers, one_number
 from ._transposes import *  # noqa: F403
 
 __all__ = ["Conv2D", "Conv3D", "conv1d", "conv2d", "conv3d"]
@@ -194,7 +194,7 @@ class _Convolution(Primitive):
         data_format: str | None = None,
     ) -> None:
         name, n = type(self).__name__, self._n
-        self.out_channel: int = numbers(name, "out_channel", out_channel, 1)[0]
+        self.out_channel: int = one_number(name, "out_channel", out_channel)
         self.kernel_size: tuple[int, ...] = numbers(name, "kernel_size", kernel_size, n)
         if not one_of(mode, (1,)):
             raise ValueError(f"{name}: mode is {mode!r}; expected 1, a convolution")

@@ -18,7 +18,7 @@ from ...tensor import Tensor
 from .._arguments import OP, Primitive, floating, operand, permuted, to_shape
 from ..index._indices import many_axes_pattern, read
 from ..math.elementwise import floor
-from ._sliding import Windows, numbers
+from ._sliding import Windows, numbers, one_number
 from .convolution import conv2d
 from .grids import _index
 
@@ -153,7 +153,7 @@ class DeformableOffsets(Primitive):
         self.dilations: tuple[int, int] = self._of_image("dilations", dilations)
         self.ksize: tuple[int, ...] = numbers(name, "kernel_size", ksize, 2)
         self.pads: tuple[int, ...] = numbers(name, "padding", pads, 4, 0)
-        self.deformable_groups: int = numbers(name, "deformable_groups", deformable_groups, 1)[0]
+        self.deformable_groups: int = one_number(name, "deformable_groups", deformable_groups)
 
     def _of_image(self, what: str, value: Any) -> tuple[int, int]:
         """The two numbers for the axes of the image among four."""
