@@ -114,6 +114,7 @@ CALLS = {
     "Dice": (lambda: train.Dice(1j), TypeError, "Dice", "smooth", "number", "complex"),
     "Fbeta": (lambda: train.Fbeta([1]), TypeError, "Fbeta", "beta", "number", "list"),
     "EarlyStopping": (lambda: train.EarlyStopping(min_delta=None), TypeError, "min_delta", "number", "NoneType"),
+    "max_unpool1d": (lambda: ops.max_unpool1d(*[Tensor([[[1]]])] * 2, 2, padding=3), ValueError, "padding", "(3,)"),
     "np.flip": (lambda: dnp.flip(None), TypeError, "np.flip", "NoneType"),
     "np.split": (lambda: dnp.split(None, 2), TypeError, "np.split", "NoneType"),
     "np.split by text": (lambda: dnp.split(Tensor([1.0]), "a"), TypeError, "np.split", "indices_or_sections", "str"),

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._settings import room
 from ...tensor import Tensor
 from .._arguments import floating, to_shape
 from .._arguments import lengths as shape_of
@@ -156,16 +157,18 @@ def _unpooled(
     around = numbers(name, "padding", padding, n, 0)
     least = [(m - 1) * s - 2 * p + k for m, s, p, k in zip(lengths, steps, around, kernel, strict=True)]
     sizes = tuple(least)
-    if output_size is not None and len(output_size):
-        given = shape_of(name, output_size)
+    if min(least) < 0:
+        raise ValueError(f"{name}: padding is {around}; it cuts off more than the {n} lengths of the result have")
+    given = () if output_size is None else shape_of(name, output_size)
+    if given:
         if len(given) == x.ndim and given[:-n] == x.shape[:-n]:
             given = given[-n:]
         if len(given) != n or any(not m - s < k < m + s for k, m, s in zip(given, least, steps, strict=True)):
             raise ValueError(
-                f"{name}: output_size is {tuple(output_size)}; expected lengths within less than the stride {steps} of "
-                f"{sizes}"
+                f"{name}: output_size is {given}; expected lengths within less than the stride {steps} of {sizes}"
             )
         sizes = given
+    room(name, (*x.shape[:-n], *sizes))
     lead, places, size = math.prod(x.shape[:-n]), math.prod(lengths), math.prod(sizes)
     pattern, rows, index = many_axes_pattern(2), np.arange(lead).reshape(lead, 1), to_shape(index, (lead, places))
     filled = added(name, (lead, size), pattern, to_shape(x, (lead, places)), rows, index)
