@@ -31,7 +31,7 @@ from ._dtypes import default_float
 from ._engine.primitives.registry import table
 from ._engine.transforms.extension import add_elementwise, add_rule
 from ._engine.transforms.tensor import apply, common_type, convert
-from ._settings import one_of
+from ._settings import described, one_of, whole_number
 from ._table import BY_NAME, CONSTANTS, Row
 from ._table.partials import check_partial
 from .tensor import Tensor
@@ -178,13 +178,15 @@ def elementwise(
     >>> print(dg.grad(dg.grad(bell))(x))
     [-2.          0.73575888]
     """
-    _check_name("extend.elementwise", name)
+    _check_name("extend.elementwise", name, summary)
     if not 1 <= len(partials) <= 3:
         raise ValueError(
             f"extend.elementwise: {name} has {len(partials)} partials; expected one for each of its "
             f"operands, of which there may be 1 to 3"
         )
     _check_partials(name, partials)
+    if not isinstance(domain, tuple | None):
+        raise TypeError(f"extend.elementwise: {name}: domain must be a tuple of pairs, got {described(domain)}")
     limits = domain or ((-np.inf, np.inf),) * len(partials)
     if not isinstance(limits[0], tuple):
         limits = (limits,)
@@ -242,6 +244,7 @@ def linear(
     [15. 12.  7.]
     """
     _check_callables("extend.linear", name, kernel=kernel, transpose=transpose)
+    arity = whole_number("extend.linear", "arity", arity, 1)
 
     def pulled(cotangent: Tensor, out: Tensor, *operands: Tensor, **settings: Any) -> Any:
         return transpose(cotangent, *operands, **settings)
@@ -389,6 +392,7 @@ def primitive(
             f"extend.primitive: {name} has neither jvp nor vjp nor residual; give one, or define a function of "
             f"slope zero with extend.elementwise(name, kernel, None)"
         )
+    arity = whole_number("extend.primitive", "arity", arity, -1)  # -1 is any number
     for label, rules in (("jvp", jvp), ("vjp", vjp)):
         if rules is None or callable(rules):
             continue
@@ -423,9 +427,11 @@ def _add(
     residual: Rule | None = None,
     correction: Rule | None = None,
 ) -> Primitive:
-    _check_name(where, name)
+    _check_name(where, name, summary)
     if not one_of(types, ("together", "apart")):
         raise ValueError(f"{where}: {name}: types is {types!r}; expected 'together' or 'apart'")
+    if not isinstance(core, tuple | list | None) and not callable(core):
+        raise TypeError(f"{where}: {name}: core must be a tuple or a function, got {described(core)}")
     if core is not None and not callable(core) and len(core) != arity:
         raise ValueError(f"{where}: {name}: core has {len(core)} entries; expected one for each of {arity} operands")
     row = Row(name, family, arity, result="any", summary=summary or name)
@@ -436,7 +442,9 @@ def _add(
     return Primitive(row, opcode, True, types, (kernel, jvp, vjp, residual, correction))
 
 
-def _check_name(where: str, name: str) -> None:
+def _check_name(where: str, name: str, summary: Any) -> None:
+    if not isinstance(summary, str):
+        raise TypeError(f"{where}: summary must be a str, got {described(summary)}")
     if not isinstance(name, str) or not name.isidentifier():
         raise ValueError(f"{where}: {name!r} is no name; expected letters, digits and _")
     if name in BY_NAME or name in CONSTANTS or name in ("x", "y", "z", "out"):

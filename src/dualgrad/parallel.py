@@ -164,7 +164,7 @@ def reset_auto_parallel_context() -> None:
 
 
 def _check_keyword(where: str, keyword: object) -> None:
-    if keyword not in _DEFAULTS:
+    if not one_of(keyword, _DEFAULTS):
         raise ValueError(f"{where}: the keyword {keyword!r} is not known. Expected one of {', '.join(_DEFAULTS)}.")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import ops
 from .._engine.transforms.inputs import as_input
-from .._settings import one_of
+from .._settings import described, one_of
 from ..operators.estimators import random_signs
 from ..ops import linalg
 from ..tensor import Tensor
@@ -291,6 +291,8 @@ def laplace(
         raise ValueError(f"{name}: rank is {rank!r} for the form {form!r}; it belongs to 'low_rank', and only to it")
     if rank is not None:
         rank = checked_count(name, "rank", rank)
+    if not (curvature is None or callable(curvature)):
+        raise TypeError(f"{name}: curvature must be a function, got {described(curvature)}")
     operator = curvature or hessian_operator(loss, grad_position, weights)
 
     def posterior(*args: Any, **kwargs: Any) -> Posterior:

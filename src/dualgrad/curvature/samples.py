@@ -7,6 +7,7 @@ from typing import Any
 
 from .. import ops
 from .._nests import mapped
+from .._settings import described
 from ..tensor import Tensor
 from ..transforms.gradient import grad
 from ..transforms.positions import check_callable
@@ -120,6 +121,8 @@ def _per_sample(
     weights = kept(weights)
     if not isinstance(keepdims, bool):
         raise TypeError(f"{name}: keepdims is {keepdims!r}; expected True or False")
+    if not isinstance(grad_position, int | tuple | list | None):
+        raise TypeError(f"{name}: grad_position must be an int or a tuple of ints, got {described(grad_position)}")
     if grad_position is None and weights is None:
         grad_position = 0
     shared = (grad_position,) if isinstance(grad_position, int) else grad_position or ()

@@ -14,6 +14,7 @@ from .._engine.transforms.pytrees import beside, is_leaf, matched, with_leaves
 from .._engine.transforms.rematerialisation import explored, filled, pulled_back, recording, template_of, tensors_of
 from .._engine.transforms.transformed import Transformed
 from .._engine.transforms.vmap import basis
+from .._settings import described, real_number, whole_number
 from ..leaving import LeavesDerivativeError
 from ..ops import concat, stack
 from ..tensor import Tensor
@@ -140,10 +141,13 @@ class Problem:
         tol: float | None,
         limit: int,
     ) -> None:
-        self.name, self.fn, self.solver, self.limit = name, fn, solver, limit
+        if not (solver is None or callable(solver) or isinstance(solver, str)):
+            raise TypeError(f"{name}: solver must be a function or a name, got {described(solver)}")
+        self.name, self.fn, self.solver = name, fn, solver
+        self.limit = whole_number(name, "max_iterations", limit)
         self.layout: Layout = Layout(name, "the start", x)
         self.dtype: Any = tensors_of(x)[0].dtype.numpy
-        self.tol: float = float(np.sqrt(np.finfo(self.dtype).eps)) if tol is None else tol
+        self.tol: float = float(np.sqrt(np.finfo(self.dtype).eps)) if tol is None else real_number(name, "tol", tol)
         self.args: Any = template_of(args)
         self.count: int = len(tensors_of(args))
         self.judged: Callable[..., Any] | None = None  # the loss of which F is the gradient, and F

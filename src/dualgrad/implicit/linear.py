@@ -11,6 +11,7 @@ from .. import extend
 from .._engine.solvers.newton import size
 from .._engine.transforms.inputs import as_input
 from .._engine.transforms.rematerialisation import pulled_back
+from .._settings import described
 from ..ops import linalg
 from ..ops._arguments import operand
 from ..tensor import Tensor
@@ -126,11 +127,13 @@ def linear_solve(A: Any, b: Any, solver: Callable[..., Any] | None = None, *, to
     >>> print(f(k).round(6), dg.grad(f)(k).round(6), dg.grad(dg.grad(f))(k).round(6))
     1.0 -0.666667 0.888889
     """
+    if not (solver is None or callable(solver)):
+        raise TypeError(f"linear_solve: solver must be a function, got {described(solver)}")
     A, b = as_input("linear_solve", "A", A), as_input("linear_solve", "b", b)
     product = A
     if isinstance(A, Tensor):
+        b = operand("linear_solve", b)
         if solver is None:
-            b = operand("linear_solve", b)
             return linalg.solve(A, b.reshape((b.size, 1))).reshape(b.shape)
         product = lambda x: A @ x  # noqa: E731
     elif not callable(A):

@@ -204,9 +204,9 @@ def argmin(
     def judged(x: Any, *args: Any) -> tuple[Tensor, Any]:
         def loss(x: Any) -> Tensor:
             value = inner_loss(x, *args)
-            if not isinstance(value, Tensor) or value.size != 1:
-                found = f"a tensor of shape {value.shape}" if isinstance(value, Tensor) else type(value).__name__
-                raise ValueError(f"argmin: the loss returned {found}; expected one number")
+            if not isinstance(value, Tensor) or value.size != 1 or value.dtype.is_complex:
+                found = f"a {value.dtype} of shape {value.shape}" if isinstance(value, Tensor) else type(value).__name__
+                raise ValueError(f"argmin: the loss returned {found}; expected one number, a real one")
             return value
 
         return value_and_grad(loss)(x)

@@ -21,6 +21,7 @@ from .._engine.transforms.rematerialisation import (
     tensors_of,
     whole,
 )
+from .._settings import truth_value
 from ..dtype import bool_
 from ..tensor import Tensor
 from ..transforms.closed import closed
@@ -80,7 +81,7 @@ def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], *
             raise TypeError(f"cond: {what} is a {type(f).__name__}; expected a function or Cell")
     start = serial()
     if not isinstance(pred, Tensor):
-        return made_since(start, (true_fn if pred else false_fn)(*operands))
+        return made_since(start, (true_fn if truth_value("cond", "pred", pred) else false_fn)(*operands))
     if pred.size != 1:
         raise ValueError(f"cond: pred has shape {pred.shape}; expected one truth value (ops.where chooses by element)")
     if is_batched(pred):

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._engine.transforms.rematerialisation import tensors_of
+from .._settings import truth_value
 from ..ops._arguments import Primitive
 from ..ops.shape.creation import zeros
 from ..tensor import Tensor
@@ -113,7 +114,8 @@ def scan(
         raise ValueError(f"scan: length is {n}; expected 0 or more")
     given = Stacked(xs) if tensors else Given()
     if n:
-        return Loop("scan", f, given, n, reverse=reverse, checkpoints=checkpoints)(init)
+        backwards = truth_value("scan", "reverse", reverse)
+        return Loop("scan", f, given, n, reverse=backwards, checkpoints=checkpoints)(init)
     entry = mapped(lambda t: zeros((1, *t.shape[1:]), t.dtype), xs)
     _, ys = Loop("scan", f, Stacked(entry) if tensors else given, 1)(init)  # for the shapes of what it returns
     return init, mapped(lambda t: zeros((0, *t.shape[1:]), t.dtype), ys)

@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import extend
 from .._engine.transforms.tensor import inspect
+from .._settings import one_of
 from ..implicit._problem import pulled
 from ..ops import stack
 from ..tensor import Tensor
@@ -225,7 +226,7 @@ def odeint_event(
     name = "odeint_event"
     if not callable(event):
         raise TypeError(f"{name}: event is a {type(event).__name__}; expected a function of (y, t, *args)")
-    if direction not in (-1, 0, 1):
+    if not one_of(direction, (-1, 0, 1)):
         raise ValueError(f"{name}: direction is {direction!r}; expected -1, 0 or 1")
     layout, start = state_of(name, f, y0)
     first, last = time_of(name, "t0", t0, start), time_of(name, "t_max", t_max, start)

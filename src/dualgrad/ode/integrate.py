@@ -9,6 +9,7 @@ import numpy as np
 
 from .._engine.transforms.inputs import as_input
 from .._engine.transforms.rematerialisation import primal
+from .._settings import array_of, one_of
 from ..implicit._problem import Layout
 from ..ops import concat
 from ..tensor import Tensor
@@ -179,7 +180,7 @@ def control_of(
 ) -> Control:
     """The settings of a call, checked."""
     for what, value, known in (("method", method, tuple(METHODS)), ("adjoint", adjoint, ADJOINTS)):
-        if value not in known:
+        if not one_of(value, known):
             raise ValueError(f"{name}: {what} is {value!r}; expected {' or '.join(map(repr, known))}")
     if isinstance(max_steps, bool) or not isinstance(max_steps, int) or max_steps < 1:
         raise ValueError(f"{name}: max_steps is {max_steps!r}; expected an int of 1 at least")
@@ -216,7 +217,7 @@ def _absolute(name: str, layout: Layout, atol: Any) -> tuple[float, ...]:
         except ValueError:
             raise ValueError(f"{name}: atol is {atol!r}; expected a number, or the nesting and shapes of y0") from None
     else:
-        found = np.asarray(atol, float).reshape(-1)
+        found = array_of(name, "atol", atol).astype(float).reshape(-1)
     if found.size != layout.size or not (np.isfinite(found) & (found > 0)).all():
         raise ValueError(f"{name}: atol is {atol!r}; expected numbers above 0, one or as many as the state has")
     return tuple(found.astype(float).tolist())

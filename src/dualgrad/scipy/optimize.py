@@ -5,12 +5,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._settings import truth_value
+from .._settings import described, truth_value
 from ..tensor import Tensor
 from ..transforms.gradient import grad, stop_gradient
 
@@ -125,6 +125,10 @@ def minimize(
     start = x0 if isinstance(x0, Tensor) else Tensor(x0)
     if start.ndim != 1 or start.asnumpy().dtype.kind != "f":
         raise TypeError(f"minimize: x0 must be a vector of floats, got {start.dtype} of shape {start.shape}")
+    if not isinstance(options, Mapping | None):
+        raise TypeError(f"minimize: options must be a dict, got {described(options)}")
+    if not (jac is None or callable(jac)):
+        raise TypeError(f"minimize: jac must be a function, got {described(jac)}")
     name, settings = _settings(method, options or {})
 
     from scipy import optimize

@@ -34,6 +34,7 @@ import numpy as np
 
 from .. import extend
 from .._engine.transforms import tensor as _engine
+from .._settings import array_of
 from ..dtype import from_num
 from ..ops._arguments import lengths, operand, permuted, to_shape
 from ..tensor import Tensor
@@ -273,7 +274,7 @@ def _multiplied(
 
 
 def _integers(what: str, x: Any) -> np.ndarray:
-    found = np.asarray(x)
+    found = array_of("csr_matmul", what, x)
     if found.dtype.kind not in "iu" and found.size:
         raise TypeError(f"csr_matmul: {what} has type {found.dtype}; expected integers")
     return found.astype(np.intp, copy=False)

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._settings import described, sequence
 from ...ops._arguments import alike, beside, floating, integer, one_axis, to_shape
 from ...ops.index._indices import added
 from ...ops.index.choice import where
@@ -259,6 +260,8 @@ def _knots(name: str, x: Tensor, k: int, conditions: bool) -> Tensor:
 
 def _conditions(name: str, bc_type: Any, k: int) -> tuple[list[Any], list[Any]]:
     """The orders and values of derivatives at both ends."""
+    if not isinstance(bc_type, str | tuple | list | None):
+        raise TypeError(f"{name}: bc_type must be a str or a pair, got {described(bc_type)}")
     if bc_type is None or bc_type in ("not-a-knot", (None, None)):
         return [], []
     if bc_type == "periodic":
@@ -270,7 +273,10 @@ def _conditions(name: str, bc_type: Any, k: int) -> tuple[list[Any], list[Any]]:
             end = [(1 if end == "clamped" else 2, 0.0)]
         elif isinstance(end, str):
             raise ValueError(f"{name}: {end!r} in bc_type; expected 'clamped', 'natural', 'not-a-knot' or pairs")
-        found.append([(integer(name, "order", order), value) for order, value in (end or [])])
+        pairs = sequence(f"{name}: bc_type", end or [])
+        if not all(isinstance(each, tuple | list) and len(each) == 2 for each in pairs):
+            raise ValueError(f"{name}: bc_type is {bc_type!r}; expected pairs (order, value) at each end")
+        found.append([(integer(name, "order", order), value) for order, value in pairs])
     if k % 2 == 0 or len(found) != 2 or any(len(end) != count for end in found):
         raise ValueError(
             f"{name}: bc_type is {bc_type!r} for degree {k}; expected an odd degree and {count} derivatives at each end"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..._settings import one_of
+from ..._settings import one_of, truth_value
 from ...ops._arguments import alike, floating
 from ...ops.index.choice import where
 from ...ops.shape.reshaping import stack
@@ -79,12 +79,12 @@ class RegularGridInterpolator:
         self.grid: tuple[Tensor, ...] = tuple(axes)
         self.values: Tensor = values
         self.method = method
-        self.bounds_error = bounds_error
+        self.bounds_error = truth_value(name, "bounds_error", bounds_error)
         self.fill_value = fill_value
 
     @staticmethod
     def _check(name: str, method: Any) -> None:
-        if method != "nearest" and not one_of(method, _DEGREES):
+        if not one_of(method, ("nearest", *_DEGREES)):
             raise ValueError(f"{name}: method is {method!r}; expected one of nearest, {', '.join(_DEGREES)}")
 
     def __call__(self, xi: Any, method: str | None = None) -> Tensor:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._settings import real_number
+from ..._settings import real_number, whole_number
 from ...implicit import linear_solve
 from ...tensor import Tensor
 
@@ -31,6 +31,9 @@ def _solver(method: str, settings: dict[str, Any]) -> Callable[..., np.ndarray]:
 
 def _solved(method: str, A: Any, b: Any, rtol: float, atol: float, maxiter: int | None, more: dict[str, Any]) -> Any:
     # a Krylov method stops at the residual that it tracks; the true one is off by rounding
+    for what, number in (("maxiter", maxiter), ("restart", more.get("restart"))):
+        if number is not None:
+            whole_number(method, what, number, 1)
     settings = {"rtol": rtol, "atol": atol, "maxiter": maxiter, **more}
     rtol, atol = real_number(method, "rtol", rtol), real_number(method, "atol", atol)
     tol = max(10.0 * rtol, 1e-7) if atol == 0.0 else None
