@@ -7,6 +7,8 @@ import numpy as np
 from dualgrad.dataset.pipeline import Dataset, Epochs
 from dualgrad.dtype import DType, as_dtype
 
+from .._settings import truth_value
+
 __all__ = ["DatasetHelper"]
 
 
@@ -46,7 +48,7 @@ class DatasetHelper:
     ) -> None:
         if not isinstance(dataset, Dataset):
             raise TypeError(f"DatasetHelper: expected a dataset, got {type(dataset).__name__}")
-        if dataset_sink_mode:
+        if truth_value("DatasetHelper", "dataset_sink_mode", dataset_sink_mode):
             raise RuntimeError("DatasetHelper: there is no device that fetches rows; pass dataset_sink_mode=False")
         self._dataset = dataset
         self._epochs = dataset.create_tuple_iterator(num_epochs=epoch_num)

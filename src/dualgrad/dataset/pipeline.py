@@ -16,7 +16,7 @@ import numpy as np
 from dualgrad.random import generator
 from dualgrad.tensor import Tensor
 
-from .._settings import array_of
+from .._settings import array_of, one_of
 
 __all__ = ["BatchDataset", "Dataset", "zip"]
 
@@ -497,7 +497,7 @@ class Epochs:
     """
 
     def __init__(self, data: Dataset, num_epochs: int, output_numpy: bool, named: bool) -> None:
-        if num_epochs != -1:
+        if not one_of(num_epochs, (-1,)):
             positive("num_epochs", num_epochs)
         self._data = data
         self._left = num_epochs

@@ -13,6 +13,8 @@ from dualgrad.dataset.pipeline import Dataset, Row, as_array, names_of, positive
 from dualgrad.dtype import as_dtype
 from dualgrad.random import generator
 
+from .._settings import sequence, truth_value
+
 __all__ = ["GeneratorDataset", "NumpySlicesDataset"]
 
 
@@ -95,6 +97,7 @@ class GeneratorDataset(Dataset):
             raise TypeError(
                 f"GeneratorDataset: expected a function, an iterable or a sequence, got {type(source).__name__}"
             )
+        shuffle = None if shuffle is None else truth_value("GeneratorDataset", "shuffle", shuffle)
         if not self._by_index and (shuffle or sampler is not None or num_shards is not None):
             raise ValueError(
                 "GeneratorDataset: shuffle, sampler and num_shards need a source with __getitem__ and __len__; "
@@ -110,7 +113,10 @@ class GeneratorDataset(Dataset):
         self._types = (
             None
             if column_types is None
-            else [as_dtype(dtype, where="GeneratorDataset").numpy for dtype in column_types]
+            else [
+                as_dtype(dtype, where="GeneratorDataset").numpy
+                for dtype in sequence("GeneratorDataset: column_types", column_types)
+            ]
         )
         self._limit = None if num_samples is None else positive("GeneratorDataset: num_samples", num_samples)
         self._shuffled = self._by_index and sampler is None and shuffle is not False

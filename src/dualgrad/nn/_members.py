@@ -23,6 +23,8 @@ from dualgrad._foreign import check_keywords
 from dualgrad.parameter import Parameter, ParameterTuple
 from dualgrad.tensor import Tensor
 
+from .._settings import truth_value
+
 if TYPE_CHECKING:
     from dualgrad.nn.cell import Cell
 
@@ -56,6 +58,7 @@ class Members(CellCall):
 
     def __init__(self, auto_prefix: bool) -> None:
         # Directly into the dictionary, since `__setattr__` needs the registries.
+        truth_value(type(self).__name__, "auto_prefix", auto_prefix)
         self.__dict__.update(_auto_prefix=auto_prefix, _param_prefix="", _params={}, _param_tuples={}, _cells={})
 
     # Attributes.

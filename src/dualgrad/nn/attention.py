@@ -107,7 +107,8 @@ class MultiheadAttention(Cell):
         self.dropout = dropout
         self.batch_first = batch_first
         self.add_zero_attn = add_zero_attn
-        self.kdim, self.vdim = kdim or embed_dim, vdim or embed_dim
+        widths = [embed_dim if width is None else width for width in (kdim, vdim)]
+        self.kdim, self.vdim = numbers(name, "kdim, vdim", widths, 2)
         self._one_width = self.kdim == self.vdim == embed_dim
         init = XavierUniform()
         if self._one_width:
@@ -125,7 +126,7 @@ class MultiheadAttention(Cell):
         self.out_proj: Dense = Dense(embed_dim, embed_dim, bias_init="zeros", has_bias=has_bias, dtype=dtype)
         self.bias_k: Parameter | None = None
         self.bias_v: Parameter | None = None
-        if add_bias_kv:
+        if truth_value(name, "add_bias_kv", add_bias_kv):
             self.bias_k = Parameter(initializer(XavierNormal(), (1, 1, embed_dim), dtype), name="bias_k")
             self.bias_v = Parameter(initializer(XavierNormal(), (1, 1, embed_dim), dtype), name="bias_v")
 

@@ -11,7 +11,7 @@ from dualgrad._settings import real_number, truth_value
 from dualgrad.common.initializer import Uniform, initializer
 from dualgrad.dtype import DType, as_dtype
 from dualgrad.nn.cell import Cell
-from dualgrad.ops._arguments import operand
+from dualgrad.ops._arguments import integer, operand
 from dualgrad.ops.neural._sliding import numbers
 from dualgrad.parameter import Parameter
 from dualgrad.tensor import Tensor
@@ -368,7 +368,7 @@ class Unflatten(Cell):
 
     def __init__(self, axis: int, unflattened_size: Any) -> None:
         super().__init__()
-        self.axis = axis
+        self.axis = integer("Unflatten", "axis", axis)
         if not isinstance(unflattened_size, tuple | list):
             raise TypeError(
                 f"Unflatten: unflattened_size must be a tuple of lengths, got {type(unflattened_size).__name__}"

@@ -152,7 +152,7 @@ class Unfold(Cell):
             if given[0] != 1 or given[3] != 1:
                 raise ValueError(f"Unfold: {what} is {value}; expected (1, rows, columns, 1)")
             self._settings.append(given[1:3])
-        self.padding: str = padding.lower()
+        self.padding: str = padding.lower() if isinstance(padding, str) else ""
         if self.padding not in ("valid", "same"):
             raise ValueError(f"Unfold: padding is {padding!r}; expected 'valid' or 'same'")
 

@@ -233,7 +233,7 @@ class Embedding(Cell):
         self.padding_idx = padding_idx
         table = initializer(embedding_table, (self.vocab_size, self.embedding_size), dtype)
         if padding_idx is not None:
-            if not 0 <= padding_idx < self.vocab_size:
+            if whole_number("Embedding", "padding_idx", padding_idx) >= self.vocab_size:
                 raise ValueError(f"Embedding: padding_idx is {padding_idx}; expected a row below {vocab_size}")
             table[padding_idx] = 0.0
         self.embedding_table: Parameter = Parameter(table, name="embedding_table")

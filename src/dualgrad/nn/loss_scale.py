@@ -97,6 +97,8 @@ class DynamicLossScaleUpdateCell(FixedLossScaleUpdateCell):
         self.last_overflow_iter: Parameter = _count(0, "last_overflow_iterator_step")
 
     def construct(self, loss_scale: Any, overflow: Any) -> Any:
+        if not isinstance(loss_scale, Tensor):
+            raise TypeError(f"{type(self).__name__}: loss_scale must be a Parameter, got {type(loss_scale).__name__}")
         scale, step, last = loss_scale._detached(), self.cur_iter._detached(), self.last_overflow_iter._detached()
         raised = step - last >= self.scale_window
         lowered = ops.maximum(scale / self.scale_factor, self.minimum_loss_scale)
@@ -151,7 +153,10 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
         self.loss_scaling_manager: Any = None
         if isinstance(scale_sense, Cell):
             self.loss_scaling_manager = scale_sense
-            scale_sense = Tensor(scale_sense.get_loss_scale(), mstype.float32)  # type: ignore[attr-defined]
+            if not hasattr(scale_sense, "get_loss_scale"):
+                kind = type(scale_sense).__name__
+                raise TypeError(f"TrainOneStepWithLossScaleCell: scale_sense {kind} has no method get_loss_scale")
+            scale_sense = Tensor(scale_sense.get_loss_scale(), mstype.float32)
         if not isinstance(scale_sense, Tensor):
             raise TypeError(
                 f"TrainOneStepWithLossScaleCell: scale_sense must be a Cell or Tensor, got {type(scale_sense).__name__}"

@@ -19,7 +19,7 @@ from dualgrad.ops.neural._sliding import numbers
 from dualgrad.parameter import Parameter, ParameterTuple
 from dualgrad.tensor import Tensor
 
-from .._settings import one_of
+from .._settings import one_of, real_number
 
 __all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNCell"]
 
@@ -255,7 +255,7 @@ class _Recurrent(Cell):
         for what, flag in (("has_bias", has_bias), ("batch_first", batch_first), ("bidirectional", bidirectional)):
             if not isinstance(flag, bool):
                 raise TypeError(f"{name}: {what} must be a bool, got {type(flag).__name__}")
-        if not 0 <= dropout < 1:
+        if not 0 <= real_number(name, "dropout", dropout) < 1:
             raise ValueError(f"{name}: dropout is {dropout}; expected a probability below 1")
         self.has_bias = has_bias
         self.batch_first = batch_first

@@ -17,6 +17,8 @@ from dualgrad import ops
 from dualgrad.nn.optimizer import LearningRateSchedule, check_flag, check_number
 from dualgrad.tensor import Tensor
 
+from .._settings import room
+
 __all__ = [
     "CosineDecayLR",
     "ExponentialDecayLR",
@@ -257,8 +259,10 @@ class WarmUpLR(LearningRateSchedule):
 
 def _of_epochs(schedule: LearningRateSchedule, total_step: int, step_per_epoch: int) -> list[float]:
     """The rate of every step, by a schedule of the epoch."""
-    steps = np.arange(_count("total_step", total_step))
-    return schedule(Tensor(steps // _count("step_per_epoch", step_per_epoch))).tolist()
+    count = _count("total_step", total_step)
+    room("total_step", (count,))
+    steps = np.arange(count)
+    return schedule(Tensor(steps // min(_count("step_per_epoch", step_per_epoch), count))).tolist()
 
 
 def piecewise_constant_lr(milestone: Sequence[int], learning_rates: Sequence[float]) -> list[float]:

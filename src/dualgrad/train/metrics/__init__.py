@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dualgrad._settings import one_of
 from dualgrad.train.metrics.classification import (
     F1,
     Accuracy,
@@ -89,7 +90,7 @@ def get_metric_fn(name: str, *args: Any, **kwargs: Any) -> Metric:
     >>> get_metric_fn("mae")([1.0], [3.0])
     2.0
     """
-    if name not in _BY_NAME:
+    if not one_of(name, _BY_NAME):
         raise KeyError(f"get_metric_fn: there is no metric {name!r}; there are {', '.join(names())}")
     return _BY_NAME[name](*args, **kwargs)
 

@@ -8,6 +8,8 @@ import numpy as np
 
 from dualgrad.train.metrics.metric import Metric, rearrange_inputs
 
+from ..._settings import array_of, truth_value
+
 __all__ = ["ROC", "auc"]
 
 
@@ -131,10 +133,10 @@ def auc(x: Any, y: Any, reorder: bool = False) -> float:
     >>> auc(false, true)
     0.75
     """
-    x, y = np.asarray(x), np.asarray(y)
+    x, y = array_of("auc", "x", x), array_of("auc", "y", y)
     if x.shape != y.shape or x.ndim != 1 or len(x) < 2:
         raise ValueError(f"auc: got shapes {x.shape} and {y.shape}; expected twice the same one, (N,) with N >= 2")
-    if reorder:
+    if truth_value("auc", "reorder", reorder):
         order = np.lexsort((y, x))
         x, y = x[order], y[order]
     steps = np.diff(x)
