@@ -175,7 +175,7 @@ class Broadcast(Primitive):
     __slots__ = ("group", "root_rank")
 
     def __init__(self, root_rank: int, group: str = _WORLD) -> None:
-        if root_rank != 0:
+        if not one_of(root_rank, (0,)):
             raise ValueError(f"Broadcast: got root_rank={root_rank!r}; the only process is 0")
         self.root_rank: int = 0
         self.group: str = _group("Broadcast", group)

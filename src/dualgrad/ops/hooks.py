@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._engine.transforms.custom import call_custom, unchanged
+from .._settings import one_of
 from ..hooks import Hooks, replaced_gradient, replaced_gradients
 from ..tensor import Tensor
 from ._arguments import Primitive
@@ -53,7 +54,7 @@ class HookBackward(Primitive):
 
     def __init__(self, hook_fn: Callable[[Any], Any], cell_id: str = "") -> None:
         Hooks().add("HookBackward", hook_fn)
-        if cell_id != "":
+        if not one_of(cell_id, ("",)):
             raise ValueError(f"HookBackward: cell_id is {cell_id!r}; a name of one's own has no meaning, leave it out")
         self.hook_fn: Callable[[Any], Any] = hook_fn
 

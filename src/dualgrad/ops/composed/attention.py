@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._settings import one_of
+from ..._settings import one_of, real_number
 from ...tensor import Tensor
 from .._arguments import floating, integer, operand, permuted, to_shape
 from ..index.choice import where
@@ -102,10 +102,12 @@ def flash_attention_score(
         raise ValueError(f"{name}: input_layout is {input_layout!r}; expected one of {', '.join(_LAYOUTS)}")
     if not one_of(sparse_mode, (0, 1, 2, 3)):
         raise ValueError(f"{name}: sparse_mode is {sparse_mode}; expected 0 to 3, and attn_mask for other patterns")
+    real_number(name, "scalar_value", scalar_value)
     if real_shift is not None and scalar_value != 1:
         raise ValueError(
             f"{name}: real_shift is given with scalar_value {scalar_value}; multiply the query by it, and leave it 1"
         )
+    keep_prob = real_number(name, "keep_prob", keep_prob)
     heads = integer(name, "head_num", head_num)
     q = _by_heads(name, "query", query, input_layout, heads)
     width = q.shape[3]
@@ -124,6 +126,8 @@ def flash_attention_score(
         scores = scores * scalar_value
     if real_shift is not None:
         scores = scores + operand(name, real_shift)
+        if scores.ndim != 4:
+            raise ValueError(f"{name}: real_shift has shape {operand(name, real_shift).shape}; expected (B, N, S, S)")
     left_out = _left_out(name, attn_mask, sparse_mode, (pre_tokens, next_tokens), scores.shape)
     weights = _shares(scores, left_out)
     if keep_prob != 1:

@@ -212,6 +212,7 @@ def intopk(x1: Any, x2: Any, k: int) -> Tensor:
     x, target = operand("intopk", x1), index_tensor("intopk", x2)
     if x.ndim != 2 or target.shape != x.shape[:1]:
         raise ValueError(f"intopk: shapes {x.shape} and {target.shape}; expected (N, classes) and (N,)")
+    k = integer("intopk", "k", k)
     there = (target >= 0) & (target < x.shape[1])
     if not x.shape[1]:
         return there

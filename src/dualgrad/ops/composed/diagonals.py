@@ -236,7 +236,7 @@ def diagonal_scatter(input: Any, src: Any, offset: int = 0, dim1: int = 0, dim2:
     src = converted(name, "values", src, x)
     axes = several_axes(name, (dim1, dim2), x.shape)
     last = moveaxis(x, axes, (-2, -1))
-    rows, columns = np.nonzero(np.eye(last.shape[-2], last.shape[-1], offset, dtype=bool))
+    rows, columns = np.nonzero(np.eye(last.shape[-2], last.shape[-1], integer(name, "offset", offset), dtype=bool))
     expected = (*last.shape[:-2], len(rows))
     if src.shape != expected:
         raise ValueError(f"{name}: src has shape {src.shape}; expected {expected}")

@@ -16,6 +16,7 @@ import numpy as np
 
 from ... import dtype as _dtype
 from ..._engine.transforms import tensor as _engine
+from ..._settings import truth_value
 from ...tensor import Tensor
 from .._arguments import ALL_AXES, OP, Primitive, integer, operand, to_shape, total
 from ..index._indices import many_axes_pattern, one_axis_pattern, read
@@ -144,7 +145,7 @@ def _at_samples(
     largest, places = _fixed(name, x, samples, kernel, counts)
     if single:
         largest, places = to_shape(largest, largest.shape[1:]), to_shape(places, places.shape[1:])
-    return (largest, places) if positions else largest
+    return (largest, places) if truth_value(name, "return_indices", positions) else largest
 
 
 def _ratios(name: str, ratio: Any, n: int) -> tuple[float, ...]:
@@ -358,9 +359,9 @@ class _BetweenBounds(Sourced):
                 f"{name}: pooling_ratio is {pooling_ratio}; expected four numbers of at least 1, the first and last 1"
             )
         self.pooling_ratio: list[float] = [float(r) for r in ratio]
-        self.pseudo_random: bool = bool(pseudo_random)
-        self.overlapping: bool = bool(overlapping)
-        self.deterministic: bool = bool(deterministic)
+        self.pseudo_random: bool = truth_value(name, "pseudo_random", pseudo_random)
+        self.overlapping: bool = truth_value(name, "overlapping", overlapping)
+        self.deterministic: bool = truth_value(name, "deterministic", deterministic)
         self.seed: int = integer(name, "seed", seed)
         self.seed2: int = integer(name, "seed2", seed2)
         self._own = None if self.deterministic or self.seed == self.seed2 == 0 else _own(self.seed, self.seed2)

@@ -79,7 +79,11 @@ __all__ = [
 ]  # fmt: skip
 
 
-def _check_dict(name: str, dictionary: Any) -> None:
+def _check_dict(name: str, dictionary: Any, key: Any) -> None:
+    try:
+        hash(key)
+    except TypeError:
+        raise TypeError(f"{name}: a {type(key).__name__} cannot be the key of a dict") from None
     if not isinstance(dictionary, dict):
         raise TypeError(f"{name}: expected a dict, got {type(dictionary).__name__}")
 
@@ -104,7 +108,7 @@ def in_dict(key: Any, dictionary: dict[Any, Any]) -> bool:
     >>> ops.in_dict("a", {"a": 1}), ops.not_in_dict("a", {"a": 1})
     (True, False)
     """
-    _check_dict("in_dict", dictionary)
+    _check_dict("in_dict", dictionary, key)
     return key in dictionary
 
 
@@ -117,7 +121,7 @@ def not_in_dict(key: Any, dictionary: dict[Any, Any]) -> bool:
     >>> ops.not_in_dict("b", {"a": 1})
     True
     """
-    _check_dict("not_in_dict", dictionary)
+    _check_dict("not_in_dict", dictionary, key)
     return key not in dictionary
 
 

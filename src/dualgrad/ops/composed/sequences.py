@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._settings import truth_value
 from ...tensor import Tensor
 from ...transforms.gradient import grad as _grad
 from .._arguments import Primitive, floating, integer
@@ -173,7 +174,7 @@ def ctc_loss(
     counts = _lengths("ctc_loss", "target_lengths", target_lengths, batch, labels.shape[1])
     taken = _lengths("ctc_loss", "input_lengths", input_lengths, batch, steps)
     each, alpha = _losses(x, labels, taken, counts, blank)
-    if zero_infinity:
+    if truth_value("ctc_loss", "zero_infinity", zero_infinity):
         each = where(each == np.inf, 0.0, each)
     if reduction == "mean":
         each = each / where(counts == 0, 1, counts).astype(each.dtype)
@@ -228,7 +229,7 @@ def ctc_greedy_decoder(
     path = argmax(x, 2).asnumpy()
     inside = np.arange(steps)[:, None] < taken
     kept = inside & (path != classes - 1)
-    if merge_repeated:
+    if truth_value("ctc_greedy_decoder", "merge_repeated", merge_repeated):
         kept[1:] &= path[1:] != path[:-1]
     sequence, time = np.nonzero(kept.T)
     place = (np.cumsum(kept, 0) - 1)[time, sequence]

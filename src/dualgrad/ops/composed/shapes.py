@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
+from ..._settings import room
 from ...tensor import Tensor
 from .._arguments import expanded, integer, lengths, one_axis, operand, operands, to_shape
 from ..axes._joining import cat, hstack
@@ -163,6 +164,7 @@ def _divided(name: str, x: Tensor, places: Any, axis: int, even: bool = False) -
         parts = integer(name, "the number of parts", places)
         if parts < 1 or (even and n % parts):
             raise ValueError(f"{name}: {parts} parts of an axis of length {n}; expected a positive number that fits")
+        room(name, (parts,))
         edges = [k * (n // parts) + min(k, n % parts) for k in range(parts + 1)]
     index = (slice(None),) * axis
     return tuple([x[(*index, slice(a, max(a, b)))] for a, b in itertools.pairwise(edges)])

@@ -91,6 +91,8 @@ def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 
     a, b = operand("addbmm", batch1), operand("addbmm", batch2)
     if a.ndim != 3 or b.ndim != 3 or a.shape[0] != b.shape[0] or a.shape[2] != b.shape[1]:
         raise ValueError(f"addbmm: shapes {a.shape} and {b.shape}; expected (b, n, m) and (b, m, p)")
+    beta = number_or_tensor("addbmm", "beta", beta)
+    alpha = number_or_tensor("addbmm", "alpha", alpha)
     flat = to_shape(permuted(a, (1, 0, 2)), (a.shape[1], a.shape[0] * a.shape[2]))
     return operand("addbmm", input) * beta + matmul(flat, to_shape(b, (b.shape[0] * b.shape[1], b.shape[2]))) * alpha
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ... import extend
-from ..._settings import one_of
+from ..._settings import one_of, truth_value
 from ...tensor import Tensor
 from .._arguments import Primitive, expanded
 from ..axes._diagonals import tril
@@ -141,7 +141,7 @@ def cholesky(input_x: Any, upper: bool = False) -> Tensor:
 def _cholesky(name: str, a: Any, upper: bool) -> Tensor:
     a = symmetric(name, a, complex=True)
     factor = (_complex_factor if a.dtype.is_complex else _factor)(a, caller=name)
-    return adjoint(factor) if upper else factor
+    return adjoint(factor) if truth_value(name, "upper", upper) else factor
 
 
 # ---------------------------------------------------------------------------------------------------------- QR

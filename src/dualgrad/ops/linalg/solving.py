@@ -291,8 +291,8 @@ def solve_triangular(a: Any, b: Any, trans: int | str = 0, lower: bool = False, 
 
 def triangular(name: str, a: Tensor, b: Tensor, lower: bool, transpose: bool = False, unit: bool = False) -> Tensor:
     """The solution of systems with one triangle of a matrix."""
-    kept = 1 if unit else 0
-    a = tril(a, -kept) if lower else triu(a, kept)
+    kept = 1 if truth_value(name, "unit_diagonal", unit) else 0
+    a = tril(a, -kept) if truth_value(name, "lower", lower) else triu(a, kept)
     if unit:
         a = a + identity(a, a.shape[-1])
     a, b = together(name, transposed(a) if transpose else a, b)

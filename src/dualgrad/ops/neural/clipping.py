@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..._engine.transforms import tensor as _engine
+from ..._settings import real_number
 from ...tensor import Tensor
 from .._arguments import ALL_AXES, OP, floating, operand, operands, total
 from ..math.elementwise import maximum
@@ -49,7 +50,7 @@ def clip_by_global_norm(x: Any, clip_norm: Any = 1.0, use_norm: Any = None) -> t
     [0.6] [0.  0.8]
     """
     tensors = [floating("clip_by_global_norm", t) for t in operands("clip_by_global_norm", x)]
-    if not clip_norm > 0:
+    if not real_number("clip_by_global_norm", "clip_norm", clip_norm) > 0:
         raise ValueError(f"clip_by_global_norm: clip_norm is {clip_norm}; expected a positive number")
     if not tensors:
         return ()

@@ -66,6 +66,7 @@ def affine_grid(theta: Any, size: Any, align_corners: bool = False) -> Tensor:
             "(N, 3, 4) with (N, C, D, H, W)"
         )
     axes = []
+    truth_value("affine_grid", "align_corners", align_corners)
     for m in size[2:]:
         edge = 1.0 - 1.0 / m if not align_corners else float(m > 1)  # a single point is in the middle
         axes.append(np.linspace(-edge, edge, m))

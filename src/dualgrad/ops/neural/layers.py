@@ -170,7 +170,7 @@ def embedding(
     table, index = operand("embedding", weight), index_tensor("embedding", input)
     if table.ndim != 2:
         raise ValueError(f"embedding: the weight has shape {table.shape}; expected two axes, (rows, columns)")
-    if scale_grad_by_freq:
+    if truth_value("embedding", "scale_grad_by_freq", scale_grad_by_freq):
         raise ValueError("embedding: scale_grad_by_freq is not available, since it asks for no derivative; pass False")
     rows = table.shape[0]
     if max_norm is not None:

@@ -125,7 +125,8 @@ def _new_lengths(
         if not all(isinstance(k, int | float) and 0 < k < 2.0**58 for k in factors):
             raise ValueError(f"{name}: scale_factor is {scale_factor!r}; expected positive numbers")
         sizes = tuple([math.floor(m * k) for m, k in zip(lengths, factors, strict=False)])
-        given, scales = factors, (None,) * n if recompute else tuple([1.0 / k for k in factors])
+        anew = truth_value(name, "recompute_scale_factor", recompute)
+        given, scales = factors, (None,) * n if anew else tuple([1.0 / k for k in factors])
     room(name, tuple([max(k, 0) for k in sizes]))
     if len(given) != n or min(sizes) < 1 or min(lengths) < 1:
         raise ValueError(

@@ -23,6 +23,7 @@ import numpy as np
 
 from ... import dtype as _dtype
 from ..._engine.transforms import tensor as _engine
+from ..._settings import room, whole_number
 from ...tensor import Tensor
 from .._arguments import Primitive, expanded, integer, operand, to_shape
 from ..index.choice import where
@@ -406,6 +407,7 @@ def _settings(name: str, num_true: Any, num_sampled: Any, unique: Any, range_max
             f"{name}: num_sampled is {counts[1]} and range_max {counts[2]}; expected no more candidates than classes "
             "where none comes twice (unique=True)"
         )
+    room(name, (counts[1] + 1,))
     return counts[0], counts[1], unique, counts[2]
 
 
@@ -413,7 +415,7 @@ def _count(name: str, what: str, value: Any) -> int:
     found = integer(name, what, value)
     if found < 1:
         raise ValueError(f"{name}: {what} is {found}; expected one at least")
-    return found
+    return whole_number(name, what, found)
 
 
 def _bool(name: str, what: str, value: Any) -> bool:

@@ -102,6 +102,7 @@ def fold(x: Any, output_size: Any, kernel_size: Any, dilation: Any = 1, padding:
     """
     x = operand("fold", x)
     size = _pair("fold", "output_size", output_size, 1)
+    room("fold", size)
     rows, columns, (down, right) = _places("fold", size, kernel_size, dilation, padding, stride)
     height, width, above, beside = rows.shape[0], columns.shape[1], rows.shape[2], columns.shape[3]
     shape = x.shape

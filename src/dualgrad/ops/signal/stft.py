@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..._engine.transforms import tensor as _engine
+from ..._settings import room
 from ...dtype import float16, float32
 from ...tensor import Tensor
 from .._arguments import OP, Primitive, floating, integer, permuted
@@ -221,6 +222,7 @@ def _window(name: str, window: Any, width: int) -> Tensor:
 
 def _length(name: str, what: str, value: Any, most: int | None) -> int:
     found = integer(name, what, value)
+    room(name, (max(found, 0),))
     if found < 1 or (most is not None and found > most):
         end = "" if most is None else f" and {most} at most, the number of points of a frame"
         raise ValueError(f"{name}: {what} is {found}; expected one at least{end}")
