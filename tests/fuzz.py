@@ -8,10 +8,12 @@ other by each piece of junk; ``--spoiled 17`` does so with name 17.
 import ast
 import contextlib
 import dataclasses
+import doctest
 import faulthandler
 import functools
 import importlib
 import inspect
+import io
 import itertools
 import json
 import math
@@ -34,7 +36,7 @@ import junk
 import numpy as np
 
 import dualgrad as dg
-from dualgrad import Parameter, Tensor, nn
+from dualgrad import Parameter, Tensor, nn, ops
 
 MODULES = (
     "dualgrad dualgrad.ops dualgrad.ops.linalg dualgrad.nn dualgrad.numpy dualgrad.numpy.linalg dualgrad.numpy.fft "
@@ -408,6 +410,39 @@ def working(known, function, rng):
     return None
 
 
+class _Marked(ast.NodeTransformer):
+    """Has each call of a name, in the code of an example, go through ``marked``."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def visit_Call(self, node):
+        self.generic_visit(node)
+        if self.name in (getattr(node.func, "id", ""), getattr(node.func, "attr", "")):
+            return ast.Call(ast.Name("marked", ast.Load()), [node.func, *node.args], node.keywords)
+        return node
+
+
+def documented(path, function):
+    """Return the arguments of the first call in the example of a docstring, and what it returns; None if none works."""
+    found = []
+
+    def marked(called, *places, **keywords):
+        result = called(*places, **keywords)
+        if called is function:
+            found.append((list(places), keywords, result))
+        return result
+
+    names = {"dg": dg, "np": np, "ops": ops, "nn": nn, "Tensor": Tensor, "marked": marked}
+    with contextlib.suppress(Exception, TimeLimit), contextlib.redirect_stdout(io.StringIO()):
+        for example in doctest.DocTestParser().get_examples(inspect.getdoc(function) or ""):
+            code = _Marked(path.rpartition(".")[2]).visit(ast.parse(example.source))
+            _within_limits(exec, compile(ast.fix_missing_locations(code), __file__, "exec"), names)
+            if found:
+                return found[0]
+    return None
+
+
 def _within_limits(function, *places, **keywords):
     try:
         _limit(TIME, WAIT)
@@ -433,7 +468,7 @@ def spoiled(number, show=False):
     """Call a target with one argument after the other spoiled; a Cell that is made of one, or given one, is called."""
     path, function = spoiled_targets()[number]
     known, rng, found, calls = parameters_of(function), random.Random(zlib.crc32(path.encode())), {}, 0
-    state, first = _state(), working(known, function, rng)
+    state, first = _state(), working(known, function, rng) or documented(path, function)
     if first is None:
         return "no call works", None, path
     places, keywords, result = first
