@@ -284,6 +284,8 @@ def triplet_margin_loss(
 
     def distance(x: Tensor, y: Tensor) -> Tensor:
         difference = x - y + eps
+        if not difference.ndim:
+            raise ValueError(f"{name}: the operands are numbers; expected vectors along the last axis")
         return vector_norm(difference, p, (difference.ndim - 1,), False)
 
     far = distance(a, c)
