@@ -51,7 +51,7 @@ def set_seed(seed: int) -> None:
     True
     """
     global _seed, _generator
-    if isinstance(seed, bool) or not hasattr(seed, "__index__"):
+    if isinstance(seed, bool | type) or not hasattr(seed, "__index__"):
         raise TypeError(f"set_seed: seed must be an int, got {type(seed).__name__}")
     number = operator.index(seed)
     if number < 0:

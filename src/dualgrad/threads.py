@@ -47,6 +47,8 @@ def set_num_threads(n: int) -> None:
     """
     if isinstance(n, bool) or not isinstance(n, int):
         raise TypeError(f"set_num_threads: expected an int, got {type(n).__name__}")
+    if not 1 <= n <= 64:  # the engine reads an int of C
+        raise ValueError(f"set_num_threads: got {n}; expected 1 to 64")
     workers.set_num_threads(n)
 
 

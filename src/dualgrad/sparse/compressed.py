@@ -283,7 +283,10 @@ class SparseDerivative:
             raise ValueError(f"{name}: mode='entries' finds the pattern itself; leave out either of them")
         if not callable(fn):
             raise TypeError(f"{name}: expected a function or a Cell, got {type(fn).__name__}")
-        positions = (grad_position,) if isinstance(grad_position, int) else tuple(grad_position)
+        positions = (grad_position,) if isinstance(grad_position, int) else grad_position
+        if not isinstance(positions, tuple | list) or not all(isinstance(k, int) for k in positions):
+            raise TypeError(f"{name}: grad_position is {grad_position!r:.60}; expected an int or a tuple of ints")
+        positions = tuple(positions)
         if not positions or len(set(positions)) < len(positions) or min(positions) < 0:
             raise ValueError(f"{name}: grad_position is {grad_position!r}; expected positions of inputs, each once")
         if ordering != "best" and not one_of(ordering, ORDERINGS):

@@ -686,6 +686,7 @@ def vjp(fn: Callable[..., Any], *inputs: Any, weights: Any = None, has_aux: bool
 
     inputs = as_inputs("vjp", "input", inputs)
     arrange = functools.partial(_by_input_and_weight, weights is not None, single)
+    has_aux = truth_value("vjp", "has_aux", has_aux)
     value, pull, aux = run_vjp("vjp", fn, inputs, parameters, has_aux, arrange)
     if not has_aux:
         return value, pull
