@@ -207,7 +207,10 @@ class Loop:
     def truth(self, carry: Any) -> Any:
         """What the condition says of a carry."""
         assert self.proceed is not None
-        truth = self.proceed(carry)
+        try:
+            truth = self.proceed(carry)
+        except TypeError as error:
+            raise TypeError(f"{self.name}: cond does not take what the loop carries: {error}") from error
         if isinstance(truth, Tensor) and truth.size != 1:
             raise ValueError(f"{self.name}: cond returned a tensor of shape {truth.shape}; expected one truth value")
         return truth

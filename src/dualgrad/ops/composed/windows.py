@@ -136,7 +136,7 @@ def hamming_window(
     >>> print(ops.hamming_window(4))
     [0.08 0.54 1.   0.54]
     """
-    alpha, beta = real_number("hamming_window", "alpha", alpha), real_number("hamming_window", "beta", beta)
+    alpha, beta = [float(real_number("hamming_window", w, x)) for w, x in (("alpha", alpha), ("beta", beta))]
     return _window(
         "hamming_window", window_length, periodic, dtype, lambda k, m: alpha - beta * np.cos(2 * np.pi * k / m)
     )
