@@ -289,7 +289,7 @@ class SparseDerivative:
         positions = tuple(positions)
         if not positions or len(set(positions)) < len(positions) or min(positions) < 0:
             raise ValueError(f"{name}: grad_position is {grad_position!r}; expected positions of inputs, each once")
-        if ordering != "best" and not one_of(ordering, ORDERINGS):
+        if not one_of(ordering, ("best", *ORDERINGS)):
             raise ValueError(f"{name}: ordering is {ordering!r}; expected 'best' or one of {', '.join(ORDERINGS)}")
         self.fn = fn
         self._name = name
