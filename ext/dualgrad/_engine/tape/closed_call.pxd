@@ -8,7 +8,7 @@ ctypedef unsigned long long digest_t
 
 
 cdef class Trail:
-    """The histories of a run after each thing that is executed, to find where another run differs."""
+    """The history of a run after each operation, to find where another run differs."""
     cdef digest_t *p
     cdef Py_ssize_t n
     cdef Py_ssize_t capacity
@@ -16,35 +16,35 @@ cdef class Trail:
 
 
 cdef class ClosedCall:
-    cdef Level level                # open while it runs: a light tape under a reverse level
-    cdef ClosedCall outer               # the closed call it runs in
-    cdef bint again                 # not the first run: what it reads is known, what it changes is forgotten
+    cdef Level level                # open while the call runs; a light tape under a reverse level
+    cdef ClosedCall outer               # the closed call that it runs in
+    cdef bint again                 # a later run: it reads known handles only, and drops its changes
     cdef dict table                 # id of a handle made outside -> its value inside
-    cdef list handles               # those handles, in the order they were first read
+    cdef list handles               # these handles, in the order of their first read
     cdef list values                # and their values outside
-    cdef dict effects               # id of a handle made outside that was given a new value -> the handle
-    cdef object state               # of the random numbers before the first draw; None if there was none
-    cdef PyObject *tracer           # of the recording in which it began, or NULL
+    cdef dict effects               # id of an outside handle that got a new value -> the handle
+    cdef object state               # the random state before the first draw; None without a draw
+    cdef PyObject *tracer           # the recording in which it began, or NULL
     cdef dict marks                 # id of a handle made outside -> its mark inside
-    cdef digest_t history           # a digest of what Python has executed, see closed_call.pyx
+    cdef digest_t history           # a digest of the operations that Python executed, see closed_call.pyx
     cdef digest_t made              # handles made since the last change of the history
-    cdef Trail trail                # the first run's: written by that, compared by later runs; None for neither
-    cdef Py_ssize_t at              # how far
-    cdef Py_ssize_t differs_at      # where a later run differs; -1 for nowhere
-    cdef object differs             # and the user's line that it executed there
-    cdef digest_t steps             # of a loop: a digest of the histories of its steps,
-    cdef digest_t usual             # and the history of the first one
+    cdef Trail trail                # written by the first run, compared by later runs; or None
+    cdef Py_ssize_t at              # the next place in the trail
+    cdef Py_ssize_t differs_at      # the first place where a later run differs; -1 for none
+    cdef object differs             # the user's line that was executed there
+    cdef digest_t steps             # of a loop: a digest of its first step and of each step that differs
+    cdef digest_t usual             # of a loop: the history of its first step
     cdef Py_ssize_t weight          # bytes of its trace
-    cdef Py_ssize_t[2] weighed      # of so many values and instructions
+    cdef Py_ssize_t[2] weighed      # the values and instructions already counted in `weight`
     cdef Value capture(self, object handle, Value outside, digest_t mark)
 
 
-cdef enum:                          # kinds of tensors that have numbers as marks
+cdef enum:                          # tensors that are marked by their number
     GIVEN = 1
     CAPTURED
 
 
-cdef struct Moment:                 # of a history
+cdef struct Moment:                 # a point in a history
     digest_t history
     digest_t made
     Py_ssize_t at

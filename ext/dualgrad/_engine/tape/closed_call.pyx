@@ -1,25 +1,23 @@
-"""Closed calls, for rematerialisation: a call that is run again knows everything that it reads from outside.
+"""Closed calls, for rematerialisation: a call that runs again knows everything that it reads from outside.
 
 Design
 ------
-A call that is one instruction of a tape (rematerialisation.pyx) is run again when it is differentiated, so all it
-depends on has to be known. Besides its arguments that is what it reads from outside: parameters, tensors it closes
-over. They are handles, and every handle is read through one function (handles.pyx: `read`). While a closed call runs, a
-handle that is older than the call is looked up in the table of the call. At the first run the table is filled: what is
-found outside becomes an operand of the instruction, as an argument is. At a later run the table holds the operands to
-use.
+A tape holds such a call as one instruction (rematerialisation.pyx) and runs it again to differentiate it. So all inputs
+of the call must be known: its arguments, and the tensors that it reads from outside (parameters, tensors it closes
+over). These are handles, and one function reads all handles (handles.pyx: `read`). During a closed call it looks up
+each handle that is older than the call in the table of the call. The first run fills the table: each value found
+outside becomes an operand of the instruction, like an argument. In a later run the table holds the operands.
 
-New values given to older handles (running statistics, counters) stay in the table. After the first run they leave the
-call as results and the handles are set, once; those of later runs are forgotten. Random numbers are drawn from the
-state that the first run found.
+New values of older handles (running statistics, counters) stay in the table. The first run returns them as results and
+sets the handles once; later runs drop them. Random draws start from the state that the first run found.
 
-A later run has to execute what the first run executed; equal numbers are not enough, as `stop_gradient` changes none.
-So a closed call has a *history*: a digest of all that Python executes in it, in order. It tells primitives with their
-parameters, numbers, texts and arrays that Python gave, stops, rules, transforms with their settings, and of each
-operand which tensor it was. A tensor made inside has a *mark* for that, the history at its making; the marks of
-arguments and captured tensors are numbered, or come from the closed call around. Marks and histories do not depend on
-which calls are closed, since that differs from run to run: a block is not closed where nothing differentiates it. Rules
-of derivatives are no part of the history either.
+A later run must execute the operations of the first run. Equal numbers do not prove this: `stop_gradient` changes no
+numbers. So a closed call has a *history*: a digest of all that Python executes in it, in order. The digest includes
+primitives with their parameters, numbers, texts and arrays given by Python, stops, rules, and transforms with their
+settings. It also tells for each operand which tensor it was. For that, a tensor made inside has a *mark*: the history
+when it was made. Marks of arguments and captured tensors are numbers, or come from the surrounding closed call. Marks
+and histories do not depend on which calls are closed. Runs may close different calls: a block is not closed where
+nothing differentiates it. Operations inside derivative rules are not in the history either.
 """
 from cpython.mem cimport PyMem_RawFree, PyMem_RawRealloc
 from cpython.object cimport PyObject
@@ -39,8 +37,8 @@ from ..arrays.array import np
 
 
 cdef enum:
-    DEEP = 6                        # containers and functions in each other that are looked into
-    FEW = 4                         # entries of a list or dict that is no record of calls
+    DEEP = 6                        # levels of nested containers and functions that a digest includes
+    FEW = 4                         # most entries of a list or dict in a digest: a longer one may log calls
 
 
 cdef class Trail:
@@ -64,7 +62,7 @@ cdef class Trail:
 
 
 cdef int follow(ClosedCall closed) except -1:
-    """The history has changed: the first run notes that, a later one compares it."""
+    """Note the new history in the first run; compare it in a later run."""
     cdef Trail trail = closed.trail
     cdef Py_ssize_t at = closed.at
     closed.at += 1
@@ -79,9 +77,9 @@ cdef int follow(ClosedCall closed) except -1:
 cdef class ClosedCall:
 
     cdef Value capture(self, object handle, Value outside, digest_t mark):
-        """The value inside of a handle that is read for the first time; its mark outside, or zero."""
+        """The inside value of a handle that is read for the first time. `mark` is its mark outside, or zero."""
         cdef Value inside
-        if self.again and outside.kind == NODE:     # of a closed tape too: its sweep may run this
+        if self.again and outside.kind == NODE:     # also of a closed tape: its sweep may run this
             raise RuntimeError(f"{self.level.name}: the function reads a tensor now that it did not read when it was "
                                f"first run, so its derivative would be incomplete; let what it reads not change from "
                                f"run to run")
@@ -102,8 +100,8 @@ cdef digest_t numbered(int kind, Py_ssize_t i) noexcept:
 
 
 cdef digest_t digest_of(object x) except? 0:
-    """A digest of a parameter of a primitive: of numbers, texts and arrays, of tuples, lists and dicts of them, of
-    types and functions, of what objects say of themselves (`_noted`). Other objects of one class are alike."""
+    """A digest of a parameter of a primitive. It reads numbers, texts, arrays, types, functions, nests of these, and
+    the `_noted` of objects. Other objects of one class have equal digests."""
     return digest_to(x, DEEP)
 
 
@@ -120,7 +118,7 @@ cdef digest_t digest_to(object x, int deep) except? 0:
     if isinstance(x, str):
         return mixed(6, <digest_t>hash(x))
     if isinstance(x, (int, float, complex)):
-        return mixed(7, <digest_t>hash(repr(x)))    # numbers that differ may have one hash: -1 and -2
+        return mixed(7, <digest_t>hash(repr(x)))    # different numbers may have equal hashes: -1 and -2
     if isinstance(x, np.ndarray):
         if x.dtype.kind not in "biufc":
             return 8
@@ -146,7 +144,7 @@ cdef digest_t digest_to(object x, int deep) except? 0:
 
 
 cdef digest_t digest_of_function(object fn, int deep) except? 0:
-    """A digest of the code of a function, and of what it holds: the object of a method, defaults, variables."""
+    """A digest of a function's code, its bound object, defaults and variables."""
     cdef digest_t found
     if isinstance(fn, partial):
         return mixed(digest_to(fn.func, deep), digest_to((fn.args, tuple(fn.keywords.items())), deep))
@@ -163,7 +161,7 @@ cdef digest_t digest_of_function(object fn, int deep) except? 0:
 
 
 cdef digest_t digest_of_object(object x, int deep) except? 0:
-    """A digest of an object whose method is a rule: of its attributes, but for those that are private."""
+    """A digest of an object that has a rule as a method: of its public attributes, or its `_noted`."""
     held = getattr(x, "__dict__", None)
     if hasattr(type(x), "_noted") or type(held) is not dict:
         return digest_to(x, deep)
@@ -172,8 +170,8 @@ cdef digest_t digest_of_object(object x, int deep) except? 0:
 
 
 cdef Moment moment(ClosedCall closed):
-    """The history as it is now, to put it back after a rule: whether and how rules run depends on the order of a
-    derivative, so they are no part of the function that is differentiated."""
+    """The current history, to restore it after a rule. How rules run depends on the order of a derivative, so they are
+    not part of the differentiated function."""
     cdef Moment now
     now.history = 0 if closed is None else closed.history
     now.made = 0 if closed is None else closed.made
@@ -182,7 +180,7 @@ cdef Moment moment(ClosedCall closed):
 
 
 cdef int put_back(ClosedCall closed, Moment before) except -1:
-    if closed is not None and before.history:   # zero: nothing was noted then
+    if closed is not None and before.history:   # zero: there was no closed call
         closed.history = before.history
         closed.made = before.made
         closed.at = before.at
@@ -192,7 +190,7 @@ cdef int put_back(ClosedCall closed, Moment before) except -1:
 
 
 cdef class Rule:
-    """A function of Python that a primitive calls."""
+    """A Python function that a primitive calls; its operations do not enter the history."""
 
     def __call__(self, *args, **settings):
         cdef PyObject *closed = thread_state().closed_call
@@ -206,7 +204,7 @@ cdef class Rule:
 
 
 cdef object without_notes(object fn):
-    """A kernel or rule as a primitive calls it, or a tuple of them."""
+    """Wrap a kernel or rule, or a tuple of them, so that its operations do not enter the history."""
     cdef Rule rule
     if isinstance(fn, (tuple, list)):
         return tuple([without_notes(part) for part in fn])
@@ -229,7 +227,7 @@ cdef int set_random_state(object state) except -1:
 
 
 cdef int before_draw(ClosedCall closed) except -1:
-    """Before numbers are drawn in a closed call: in first runs, it and those around it note the random state."""
+    """Before a draw: store the random state in each surrounding closed call that is in its first run."""
     while closed is not None:
         if not closed.again and closed.state is None:
             closed.state = random_state()

@@ -9,9 +9,9 @@ cdef Slots dual_slots(Slots primals, Slots dots, Level level)
 
 cdef class SubGradient(SubTape):
     cdef list leaf_slots            # linked leaves
-    cdef list seed_slots            # every slot that was seeded, with run.seeds beside it
-    cdef list seed_operands         # which of them are operands
-    cdef list value_slots           # values that left the call
+    cdef list seed_slots            # all seeded slots; run.seeds has their seeds
+    cdef list seed_operands         # indices of the seeds that are operands
+    cdef list value_slots           # slots of the values that left the call
     cdef list gradient_slots        # leaves whose gradients left the call
     cdef int sweep_lifted(self, Run lifted, Run run, list operands) except -1
 

@@ -1,26 +1,25 @@
-"""Transforms inside transforms, each as one instruction of the outer tape: a gradient in a gradient, and its rules.
+"""Derivatives of transforms inside transforms. Each inner transform is one instruction of the outer tape.
 
-The instructions are written by `compose_gradient` (transforms/gradient.pyx), `compose_forward` (forward.pyx) and
-`compose_map` (vmap.pyx). Here are their derivatives.
+`compose_gradient` (transforms/gradient.pyx), `compose_forward` (forward.pyx) and `compose_map` (vmap.pyx) write these
+instructions. This module has their derivatives.
 
 Design
 ------
-*A gradient.* The inner call computes y = F(x, w) and g = (dF/dx)^T v, where w is everything else the inner function
-reads. The outer sweep brings cotangents s of g and t of y. Consider Phi = <t, F> + <v, F_x s>: its derivative with
-respect to v is the tangent F_x s of the output, and since mixed partials commute its derivative with respect to any
-leaf z is the e-part of the cotangent of z when the inner program runs at x + e s and is swept back with the seed
-v + e t. So one tangent sweep and one dual reverse sweep over the inner tape, kept from its execution, answer for x,
-w and v together; no backward pass is ever taped. The forward rule is the same pair of sweeps, read elsewhere.
+*A gradient.* The inner call computes y = F(x, w) and g = (dF/dx)^T v, where w are all other values that the inner
+function reads. The outer sweep brings cotangents s of g and t of y. Let Phi = <t, F> + <v, F_x s>. Its derivative with
+respect to v is F_x s, the tangent of the output. Mixed partials commute. So the derivative of Phi by any leaf z is the
+e-part of a cotangent: the cotangent of z for the inner program at x + e s, swept with the seed v + e t. One tangent
+sweep and one dual reverse sweep over the kept inner tape thus serve x, w and v together; no backward pass is ever
+taped. The forward rule does the same two sweeps and reads other results.
 
-*A forward transform.* The inner tape holds elements of the transform's algebra: dual numbers, jets, any other. Its
-reverse rule is the ordinary sweep in the same algebra, with cotangents represented as dual.pyx says: for dual
-numbers, the cotangent of the tangent part stands at e^0 and that of the value at e^1. Its forward rule is the tangent
-sweep.
+*A forward transform.* The inner tape holds elements of the transform's algebra: dual numbers, jets or any other. Its
+reverse rule is the ordinary sweep in this algebra, with cotangents as in dual.pyx. For dual numbers, the cotangent of
+the tangent part is at e^0 and the cotangent of the value at e^1. Its forward rule is the tangent sweep.
 
-*A vmap.* The inner tape holds batches. Cotangents of inputs and outputs are batches in turn; those of what every sample
-reads are added up over the samples.
+*A vmap.* The inner tape holds batches. Cotangents of inputs and outputs are batches too. Cotangents of values that
+every sample reads are summed over the samples.
 
-All are written over a `Run`, so a transform that is itself differentiated again is swept on richer values, and any
+All rules work on a `Run`. So the sweep of a transform that is differentiated again runs on richer values, and any
 nesting needs no further rule.
 """
 from cpython.mem cimport PyMem_RawFree
@@ -39,7 +38,7 @@ from ..primitives.watch cimport go_on
 
 
 cdef Slots dual_slots(Slots primals, Slots dots, Level level):
-    """Slot by slot, the dual of a value and its tangent."""
+    """For each slot, the dual of its value and its tangent."""
     cdef Slots duals = new_slots(primals.n)
     cdef Py_ssize_t i
     cdef Value v, dot
@@ -62,12 +61,12 @@ cdef dict enriched_inner(Run run, dict records, Level level):
     return inner
 
 
-cdef dict NO_RECORDS = {}           # of a tape that holds no inner transforms; stays empty
+cdef dict NO_RECORDS = {}           # for tapes without inner transforms; stays empty
 
 
 cdef class SubGradient(SubTape):
-    """A gradient call. Operands: the linked leaves, then the seeds that are differentiated. Results: the values that
-    left the call, then the gradients."""
+    """A gradient call. Operands: the linked leaves, then the differentiated seeds. Results: the values that left the
+    call, then the gradients."""
 
     cdef list pull(self, Run run, list cts):
         cdef Py_ssize_t n = run.primals.n, i, n_values = len(self.value_slots)
@@ -142,7 +141,7 @@ cdef class SubGradient(SubTape):
             for slot in self.gradient_slots]
 
     cdef int sweep_lifted(self, Run lifted, Run run, list operands) except -1:
-        """Cotangents for the primals of a lifted run."""
+        """Sweep a lifted run, to compute its cotangents."""
         cdef Py_ssize_t i, n_leaves = len(self.leaf_slots)
         cdef Slots adjoints = new_slots(run.primals.n)
         cdef list seeds = list(run.seeds)
@@ -206,18 +205,18 @@ cdef class SubForward(SubTape):
         return left(self.level, k, cotangent(self.level, self.algebra, adjoint, k))
 
     cdef Value held(self, Value v):
-        """A cotangent that stays an element where it is constant; see lift."""
+        """A constant cotangent as an element of the algebra; see `lift`."""
         return joined(self.level, duality_of(self.algebra).algebra, [v, zeros_like(v)])
 
     cdef Value met(self, Value v):
-        """A value that may be a node, as an element: an operation that meets it belongs to the level first. Later
-        levels stay outermost."""
+        """A value, which may be a node, as an element. So this level handles an operation on it before the node's tape
+        does. Later levels stay outermost."""
         if moves_at(v, self.level):
             return v
         return joined(self.level, self.algebra, [v, zeros_like(v)])
 
     cdef Value tangent(self, Run run, Value v):
-        """A tangent as the sweep meets it: as an element where a node could stand alone among elements."""
+        """A tangent for the sweep: an element where a node could stand alone among elements."""
         return self.met(v) if v is not None and (run.lifted or holds_node(v)) else v
 
     cdef dict leaves_of(self, list coefficients):
@@ -256,16 +255,16 @@ cdef class SubForward(SubTape):
         return rich
 
     cdef Run lift(self, Run run, list operands):
-        """On values of outer tapes the elements have nodes as coefficients: the program is run again on those, and what
-        that does is recorded coefficient by coefficient."""
+        """Run the program again on elements whose coefficients are nodes of outer tapes. These tapes record it
+        coefficient by coefficient."""
         cdef Run lifted = Run()
         cdef Py_ssize_t i, n_operands = len(self.operands_at)
         cdef Tape target = target_of(operands, [])
         cdef dict leaves
-        if target is not None and self.algebra.stacked:     # batches hold nodes, or would be constants of their tapes
+        if target is not None and self.algebra.stacked:     # a batch without nodes would be a constant
             operands = [v if (<Value>v).kind == NODE else target.place(<Value>v) for v in operands]
         leaves = self.leaves_of(operands[:n_operands])
-        for i in range(len(self.leaf_slots)):       # elements as well, so that they are met inside this level
+        for i in range(len(self.leaf_slots)):       # elements too, so that this level handles them first
             leaves[self.leaf_slots[i]] = self.met(<Value>operands[n_operands + i])
         lifted.tape = run.tape
         lifted.inner = {}
@@ -340,13 +339,13 @@ cdef class SubMap(SubTape):
         return rich
 
     cdef Run lift(self, Run run, list operands):
-        """On values of outer tapes the batches hold nodes: the program is run again on those."""
+        """Run the program again on batches that hold nodes of outer tapes."""
         cdef Run lifted = Run()
         cdef Py_ssize_t i, n_inputs = len(self.input_slots)
         cdef dict leaves = {}
         for i in range(n_inputs):
             leaves[self.input_slots[i]] = make_batch(self.level, operands[i])
-        for i in range(len(self.leaf_slots)):       # batches as well, so that they are met inside this level
+        for i in range(len(self.leaf_slots)):       # batches too, so that this level handles them first
             leaves[self.leaf_slots[i]] = make_batch(self.level, leave(self.level, operands[n_inputs + i]))
         lifted.tape = run.tape
         lifted.samples = self.level

@@ -11,7 +11,7 @@ cdef class Environment:
     cdef object missing
     cdef Level level
     cdef Algebra quotient
-    cdef Environment outer              # of the rule in which this one runs
+    cdef Environment outer              # the environment of the surrounding rule
 
 
 cdef Environment closed_values(Tape tape, Slots values, object missing)

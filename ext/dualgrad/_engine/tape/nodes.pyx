@@ -1,11 +1,11 @@
-"""Nodes of reverse tapes: their tape, what is left of them when it closes, what a primitive does to them.
+"""Nodes of reverse tapes: primitives on nodes, and the values of nodes whose tape is closed.
 
 Design
 ------
-A node whose tape is closed is a plain value, or an error where an outer derivative might still need it. A rule of the
-user's is the exception: it runs while its tape, closed, is swept, and may have kept nodes of that tape, in a closure or
-an attribute. They stand for the values that the sweep has in their slots, which an `Environment` tells while the rule
-runs. Where a rule runs a level below that of the call, an environment says so, and what it has kept is lowered too.
+A node of a closed tape is a plain value, or an error where an outer derivative might still need it. Rules of users are
+an exception. A rule runs while its closed tape is swept, and may have kept nodes of this tape in a closure or an
+attribute. These nodes stand for the values that the sweep has in their slots; an `Environment` maps them while the
+rule runs. If a rule runs one level below its call, the environment also lowers the kept values.
 """
 from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc
 from cpython.object cimport PyObject
@@ -20,16 +20,16 @@ from .tape cimport Slots, Tape, record
 
 
 cdef class Environment:
-    """What values that were kept stand for while a rule runs.
+    """The meaning of kept values while a rule runs.
 
-    Nodes of `tape`, a closed one: what `values` has in their slots. `missing` is the error for a node without a slot,
-    which no value stands for; where it is None, that is a constant. Values of `level`, an open one: what is left of
-    them in the quotient of its algebra, or only their primals where that is None.
+    A node of `tape`, a closed tape, stands for the value in its slot of `values`. A node without a slot raises
+    `missing`, or is a constant if `missing` is None. A value of `level`, an open level, becomes its image in the
+    quotient of its algebra, or its primal if `quotient` is None.
     """
 
 
 cdef Environment closed_values(Tape tape, Slots values, object missing):
-    """An environment that tells what nodes of a closed tape stand for."""
+    """An environment that maps nodes of a closed tape to values."""
     cdef Environment environment = Environment.__new__(Environment)
     environment.tape = tape
     environment.values = values
@@ -38,7 +38,7 @@ cdef Environment closed_values(Tape tape, Slots values, object missing):
 
 
 cdef Environment lower_values(Level level, Algebra quotient):
-    """An environment below a level."""
+    """An environment that lowers values by one level."""
     cdef Environment environment = Environment.__new__(Environment)
     environment.level = level
     environment.quotient = quotient
@@ -46,7 +46,7 @@ cdef Environment lower_values(Level level, Algebra quotient):
 
 
 cdef Environment enter_environment(Environment environment):
-    """A rule begins to run in an environment on this thread."""
+    """Begin a rule: make this environment the innermost one on this thread."""
     environment.outer = current_environment()
     Py_INCREF(environment)
     thread_state().environment = <PyObject *>environment
@@ -54,7 +54,7 @@ cdef Environment enter_environment(Environment environment):
 
 
 cdef int leave_environment(Environment environment) except -1:
-    """The rule has returned."""
+    """End the rule of this environment."""
     thread_state().environment = NULL if environment.outer is None else <PyObject *>environment.outer
     Py_DECREF(environment)
     return 0
@@ -66,14 +66,15 @@ cdef Environment current_environment():
 
 
 cdef Value lowered(Value v, Environment environment):
-    """A value that was kept, as it is in an environment: the highest level is taken off first."""
+    """A kept value as its environment sees it. The highest level is removed first."""
     if environment.outer is not None:
         v = lowered(v, environment.outer)
     return v if environment.level is None else lowered_one_level(v, environment.level, environment.quotient)
 
 
 cdef Value lowered_one_level(Value v, Level level, Algebra quotient):
-    """A value without the coefficients above the quotient's degree (None: the primal), batches kept around it."""
+    """A value without the coefficients above the quotient's degree; without a quotient, its primal. Batches around it
+    stay."""
     if v.kind == BATCH:
         return make_batch((<Batch>v).level, lowered_one_level((<Batch>v).value, level, quotient))
     if v.kind == NODE:
@@ -84,14 +85,14 @@ cdef Value lowered_one_level(Value v, Level level, Algebra quotient):
 
 
 cdef Value plain_of_closed(Node v):
-    """A node whose tape is closed: what it stands for in a rule that runs, else a plain value, unless an outer
-    derivative might still need it."""
+    """The plain value of a node whose tape is closed: its value in the running rule, or else its primal. Raises if an
+    outer derivative might still need the node."""
     cdef Environment environment = current_environment()
     while environment is not None:
         if environment.tape is v.level:
             if v.slot < 0 and environment.missing is not None:
                 raise environment.missing
-            if v.slot < 0 or environment.values.p[v.slot] is NULL:      # dropped by a sweep that is the only one
+            if v.slot < 0 or environment.values.p[v.slot] is NULL:      # dropped by the tape's only sweep
                 return v.primal
             return without_closed(environment.values.get(v.slot))
         environment = environment.outer
@@ -101,15 +102,15 @@ cdef Value plain_of_closed(Node v):
 
 
 cdef Value without_closed(Value v):
-    """A value as it may be used now: a node of a closed tape has become plain, or is an error."""
+    """A value for further use: a node of a closed tape becomes plain, or raises."""
     return plain_of_closed(<Node>v) if v.kind == NODE and not (<Node>v).level.open else v
 
 
 cdef Tape highest(list values):
-    """The innermost tape among those of the nodes in a list; None if there are none.
+    """The innermost tape of the nodes in a list; None without nodes.
 
-    A batch that is no node (the sign of one, or what stop_gradient left) belongs to the tape of its call all the same:
-    what it meets is recorded there, where samples are known.
+    A batch without nodes (the sign of one, or a result of stop_gradient) also belongs to the tape of its vmap call.
+    Operations on it are recorded there, where samples are known.
     """
     cdef Level tape = None
     cdef Level level
@@ -127,7 +128,7 @@ cdef Tape highest(list values):
 
 
 cdef Level tape_of_batch(Value v):
-    """The tape of the latest open call of vmap that a value is batched by; None if it is not, or there is no tape."""
+    """The tape of the latest open vmap call that batches a value; None without such a call or tape."""
     cdef Level tape = None
     cdef Level level
     if v is None or v.kind == ARRAY:
@@ -143,7 +144,7 @@ cdef Level tape_of_batch(Value v):
 
 
 cdef Tape target_of(list operands, list results):
-    """The tape for an instruction with these operands, whose results (without nodes) may be batched by more of them."""
+    """The tape for an instruction. Its results (without nodes) may be batched by later levels than its operands."""
     cdef Level tape = highest(operands)
     cdef Level level
     cdef Value v
@@ -157,7 +158,7 @@ cdef Tape target_of(list operands, list results):
 
 
 cdef Value node_rule(int op, object params, PyObject **args, int n):
-    """A primitive with a node among its operands: executed one level down and, if it has a slope, recorded."""
+    """Execute a primitive on a node one level down, and record it if it has a derivative."""
     cdef PyObject *few[8]
     cdef PyObject **work = few
     cdef Value v
@@ -206,8 +207,8 @@ cdef Value node_rule(int op, object params, PyObject **args, int n):
 
 
 cdef bint holds_node(Value v):
-    """Whether a dual or batch has nodes inside, as values of a lifted tape have. To a level that is later than the
-    tapes of the nodes beside it, these are constants."""
+    """True for a node, and for a dual or batch with nodes inside (a value of a lifted tape). A dual or batch of a later
+    level treats the nodes beside it as constants."""
     if v is None or v.kind == ARRAY:
         return False
     if v.kind == DUAL:

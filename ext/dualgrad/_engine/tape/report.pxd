@@ -1,4 +1,4 @@
-# What a tape holds. See report.pyx.
+# Reports about a tape. See report.pyx.
 from .tape cimport Tape
 
 cdef dict report(Tape tape)

@@ -1,4 +1,4 @@
-"""What a tape holds, as counts: for tests, and for users who ask where memory goes."""
+"""Counts of a tape's contents, for tests and for users who look for the use of memory."""
 from ..arrays.array cimport ARRAY, DUAL, Array, Value
 from ..primitives.opcodes cimport OP_SUBTAPE
 from ..primitives.registry cimport op_name
@@ -7,11 +7,12 @@ from .runs cimport Run, SubTape
 from .tape cimport Slots, Tape, new_slots
 
 cdef enum:
-    OVERHEAD = 256                  # bytes of a value and its instruction beside the numbers
+    OVERHEAD = 256                  # bytes of a value and its instruction, without the numbers
 
 
 cdef dict report(Tape self):
-    """Counts of leaves, instructions (by primitive), and bytes of the arrays kept, inner tapes included."""
+    """Count the leaves, the instructions (by primitive) and the bytes of kept arrays; only the bytes include inner
+    tapes."""
     cdef Py_ssize_t i
     cdef dict by_primitive = {}
     cdef set seen = set()
@@ -36,7 +37,7 @@ cdef dict report(Tape self):
 
 
 cdef Py_ssize_t weight(Tape tape, Py_ssize_t value, Py_ssize_t entry) except -1:
-    """About how many bytes a tape holds from some value and some instruction on, inner tapes included."""
+    """Estimate the bytes that a tape holds from a given value and instruction on, with inner tapes."""
     cdef set seen = set()
     cdef Py_ssize_t total = (tape.values.n - value) * OVERHEAD
     cdef Slots later = new_slots(0)

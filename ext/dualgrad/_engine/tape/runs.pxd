@@ -9,11 +9,11 @@ cdef class Run:
     cdef Slots primals
     cdef Slots adjoints
     cdef list seeds
-    cdef dict inner             # runs of inner transforms that belong to this one
+    cdef dict inner             # instruction -> the run of its inner transform
     cdef bint lifted            # its duals have nodes as coefficients
-    cdef Level level            # of a forward transform, whose elements its primals are; else None
+    cdef Level level            # of the forward transform whose elements the primals are; or None
     cdef Algebra algebra
-    cdef BatchLevel samples     # of a vmap: what all samples share has cotangents that are added up over them
+    cdef BatchLevel samples     # of a vmap; cotangents of shared values are summed over its samples
 
 
 cdef class SubTape:
@@ -29,7 +29,7 @@ cdef class SubTape:
 
 cdef class CustomRule:
     cdef readonly str name
-    cdef readonly bint reverse_only     # the rule need not be linear, so its transpose is no forward derivative
+    cdef readonly bint reverse_only     # the rule may be nonlinear: its transpose is not a forward derivative
     cdef list pull(self, list ins, list outs, list cts)
 
 

@@ -1,15 +1,14 @@
-"""Runs: a tape with values for its slots, and what an instruction may hold that has a tape or a rule of its own.
+"""Runs: a tape with values for its slots, and instructions that have a tape or a rule of their own.
 
 Design
 ------
-A gradient inside a gradient stands on the outer tape as one instruction, a `SubTape`; its rules are sweeps over the
-inner tape (nested.pyx). A tape that holds such instructions is swept the same way. For that a `Run` is a tape
-together with primals and cotangents for its slots: those of the execution, or richer ones (duals of a further level)
-for orders above two.
+A gradient inside a gradient is one instruction of the outer tape, a `SubTape`. Its rules are sweeps over the inner tape
+(nested.pyx). A tape with such instructions is swept the same way. So a `Run` is a tape together with primals and
+cotangents for its slots. They come from the execution, or are richer (duals of a further level) for orders above two.
 
-A rule of the user's (`bprop`) need not be the transpose of a derivative, so a tape that holds one is not exact: if an
-outer derivative needs it, `lift_tape` copies its instructions to the outer tape (nothing is computed again) and the
-ordinary sweep is run, and taped, on those values.
+A user's rule (`bprop`) may not be the transpose of a derivative, so a tape with such a rule is not exact. If an outer
+derivative needs the tape, `lift_tape` copies its instructions to the outer tape and computes nothing again. The
+ordinary sweep then runs on these values and is taped.
 """
 from ..arrays.array cimport DG_DEBUG, Value, count
 from ..primitives.opcodes cimport OP_CUSTOM, OP_SUBTAPE
@@ -21,7 +20,7 @@ from .tape cimport TapeEntry, Slots, Tape, new_slots
 
 
 cdef class Run:
-    """A tape with primals and cotangents for its slots: those of the execution, or richer ones."""
+    """A tape with primals and cotangents for its slots: from the execution, or richer ones."""
 
     def __cinit__(self):
         if DG_DEBUG:
@@ -36,11 +35,11 @@ cdef class SubTape:
     """A transform run inside another, as one instruction of the outer tape. See nested.pyx."""
 
     cdef list pull(self, Run run, list cts):
-        """Cotangents of the operands, from those of the results."""
+        """Cotangents of the operands, from cotangents of the results."""
         raise NotImplementedError
 
     cdef list push(self, Run run, list tangents, list record):
-        """Tangents of the results, from those of the operands; what `enrich` needs is appended to `record`."""
+        """Tangents of the results, from tangents of the operands. Appends to `record` the data that `enrich` needs."""
         raise NotImplementedError
 
     cdef Run enrich(self, Run run, list record, Level level):
@@ -52,7 +51,7 @@ cdef class SubTape:
         raise NotImplementedError
 
     cdef Run again(self, Run run, list operands):
-        """The run on other operands, everything computed again."""
+        """The run on other operands, computed again."""
         return self.lift(run, operands)
 
     cdef list results(self, Run run):
@@ -68,7 +67,7 @@ cdef class CustomRule:
 
 
 cdef CustomRule reverse_only_rule(Tape tape):
-    """A rule on a tape, or on those inside of it, that cannot be transposed; None if there is none."""
+    """A rule that cannot be transposed, on a tape or on a tape inside it; None without one."""
     cdef list waiting = [tape]
     cdef Tape at
     cdef object params
@@ -85,12 +84,12 @@ cdef CustomRule reverse_only_rule(Tape tape):
 
 
 cdef int raise_reverse_only(str name, str rule) except -1:
-    """A forward derivative meets a rule that is for gradients."""
+    """Raise for a forward derivative that meets a rule for gradients."""
     raise NotImplementedError(f"{rule}: works on gradients, and {name} takes a derivative in forward mode, where none "
                               f"passes; take it in reverse mode (grad, vjp, jacrev), or remove the hook")
 
 
-# ----------------------------------------------------------------------------------------- what an instruction works on
+# ------------------------------------------------------------------------------------------------ operands and results
 
 cdef list operands_of(Tape tape, TapeEntry *entry, Slots primals):
     cdef Py_ssize_t k
@@ -103,7 +102,7 @@ cdef list results_in(TapeEntry *entry, Slots slots):
 
 
 cdef Run inner_run_of(Run run, Py_ssize_t e, SubTape sub):
-    """The run of the transform at an instruction that belongs to this run."""
+    """This run's own run of the transform at an instruction."""
     if run.inner is not None:
         found = run.inner.get(e)
         if found is not None:
@@ -111,10 +110,10 @@ cdef Run inner_run_of(Run run, Py_ssize_t e, SubTape sub):
     return sub.run
 
 
-# ------------------------------------------- cotangents of an instruction that gives those of all its operands together
+# ------------------------------------------------ instructions that return the cotangents of all their operands at once
 
 cdef bint differ(Run run, TapeEntry *entry, list cts):
-    """Whether a result of an instruction of a vmap that has a cotangent differs from sample to sample."""
+    """True if an instruction of a vmap has a result that differs between samples and has a cotangent."""
     cdef Py_ssize_t k
     for k in range(entry.n_out):
         if cts[k] is not None and holds_batch(<Value>run.primals.p[entry.slot + k], run.samples):
@@ -123,15 +122,16 @@ cdef bint differ(Run run, TapeEntry *entry, list cts):
 
 
 cdef list for_samples(Run run, TapeEntry *entry, list cts):
-    """Cotangents of the results of an instruction of a vmap, those that have been added up given to one sample."""
+    """Cotangents of the results of a vmap instruction. A cotangent that is summed over the samples goes to one
+    sample."""
     cdef Py_ssize_t k
     return [cts[k] if holds_batch(<Value>run.primals.p[entry.slot + k], run.samples)
             else at_first(<Value>cts[k], run.samples) for k in range(entry.n_out)]
 
 
 cdef list shared_terms(Run run, TapeEntry *entry, bint batched, list terms):
-    """Cotangents an instruction of a vmap returned, those of what all samples share added up over them. If no result
-    depends on the sample, that has been done."""
+    """The cotangents that a vmap instruction returned, summed over the samples for shared operands. If no result
+    depends on the sample, they are summed already."""
     cdef Py_ssize_t k, r
     cdef Value v
     terms = list(terms)
@@ -144,7 +144,7 @@ cdef list shared_terms(Run run, TapeEntry *entry, bint batched, list terms):
 
 
 cdef bint moves_in(Run run, TapeEntry *entry):
-    """Whether an operand or a result of an instruction moves in the algebra of a run."""
+    """True if an operand or a result of an instruction moves in the algebra of a run."""
     cdef Py_ssize_t k, r
     if run.level is None:
         return False
@@ -156,14 +156,14 @@ cdef bint moves_in(Run run, TapeEntry *entry):
 
 
 cdef list elements_of(Run run, TapeEntry *entry, list cts):
-    """Cotangents of the results of an instruction that gives those of all its operands together, as elements."""
+    """The cotangents of an instruction's results as elements, for a rule that returns all cotangents at once."""
     cdef Py_ssize_t k
     return [seeded(run.level, run.algebra, [ct]) if ct is not None
             and not moves_at(<Value>run.primals.p[entry.slot + k], run.level) else ct for k, ct in enumerate(cts)]
 
 
 cdef list functionals_of(Run run, TapeEntry *entry, list terms):
-    """The cotangents it returned: of what does not move, only their functional."""
+    """The cotangents that an instruction returned, reduced to their functional for operands that do not move."""
     cdef Py_ssize_t k, r
     for k in range(entry.n_in):
         r = run.tape.refs[entry.first_in + k]
@@ -175,10 +175,9 @@ cdef list functionals_of(Run run, TapeEntry *entry, list terms):
 # ------------------------------------------------------------------------------------------- other values, same program
 
 cdef Slots lift_tape(Run run, dict leaf_values, dict inner):
-    """The slots of a tape as values of outer tapes: its instructions are copied there, their results kept.
+    """The slots of a tape as values of outer tapes. Copies the instructions to these tapes and keeps their results.
 
-    `leaf_values` maps leaf slots to outer values. `inner` receives lifted runs of inner transforms; None: they are not
-    needed.
+    `leaf_values` maps leaf slots to outer values. `inner` receives lifted runs of inner transforms, unless it is None.
     """
     cdef Tape tape = run.tape
     cdef Tape target
@@ -208,8 +207,8 @@ cdef Slots lift_tape(Run run, dict leaf_values, dict inner):
 
 
 cdef Slots reevaluate(Run run, dict leaf_values, dict inner):
-    """The slots of a tape when its program is run again on other leaves. `inner` receives the runs of inner transforms.
-    """
+    """Run a tape's program again on other leaves and return the slots. `inner` receives the runs of inner
+    transforms."""
     cdef Tape tape = run.tape
     cdef Slots values = new_slots(tape.values.n)
     cdef TapeEntry *entry

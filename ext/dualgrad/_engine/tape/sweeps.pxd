@@ -8,7 +8,7 @@ from .tape cimport TapeEntry, Slots, Tape
 
 
 cdef enum:
-    FEW = 8                     # operands for which a visitor has room without asking for memory
+    FEW = 8                     # most operands that a visitor holds without an allocation
 
 
 cdef enum After:
@@ -21,16 +21,16 @@ cdef class Visitor:
     cdef Run run
     cdef Tape tape              # of the run
     cdef Slots primals          # of the run
-    cdef Watch watch            # of a sweep whose derivatives are looked at, else None
+    cdef Watch watch            # checks the derivatives of this sweep; or None
     cdef Slots dots             # tangents of slots
     cdef Slots adjoints         # cotangents of slots
-    cdef Slots adjoint_dots     # their tangents
-    cdef dict records           # what inner transforms that moved need to be swept one order higher
-    cdef Level level            # of the duals that slopes of partials are found with
+    cdef Slots adjoint_dots     # tangents of the cotangents
+    cdef dict records           # data to sweep inner transforms one order higher
+    cdef Level level            # of the duals that differentiate partials
     cdef const char *needed     # marks of the slots whose cotangents are wanted
     cdef After after
     cdef PyObject **ins         # operands of the instruction that is visited
-    cdef PyObject **in_dots     # their tangents
+    cdef PyObject **in_dots     # tangents of these operands
     cdef PyObject *few[2 * FEW]
     cdef PyObject **many        # room for more, which the sweep frees
     cdef bint reached(self, TapeEntry *entry) except -1

@@ -6,12 +6,12 @@ Three sweeps serve every order:
 
 `sweep`          cotangents of all slots, last instruction first;
 `tangent_sweep`  tangents of all slots, first instruction first;
-`dual_sweep`     the tangents of the cotangents: the reverse sweep in the dual numbers, of which only the new part is
-                 computed because the other is kept from the first sweep.
+`dual_sweep`     the tangents of the cotangents: the reverse sweep in the dual numbers. It computes only the tangents,
+                 because the first sweep kept the cotangents.
 
-`walk` goes over the instructions. What is done at one of them is a `Visitor`: `Cotangents`, `Tangents` and
-`CotangentTangents`. Each says what a primitive gives to one of its operands (`term`); a watch for numbers that are not
-finite stands around that (`term_of`), so no visitor knows of it.
+`walk` goes over the instructions, and a `Visitor` (`Cotangents`, `Tangents` or `CotangentTangents`) handles each one.
+Its `term` is a primitive's contribution to one operand. `term_of` adds the check for numbers that are not finite, so
+visitors do not contain it.
 """
 cimport cython
 from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc
@@ -41,10 +41,10 @@ cdef extern from "memory/shared.h":
 # ----------------------------------------------------------------------------------------------------- the three sweeps
 
 cdef int sweep(Run run, Slots adjoints, const char *needed, After after) except -1:
-    """Cotangents of the slots that are `needed`, from those already in `adjoints`.
+    """Cotangents of the `needed` slots, from the cotangents already in `adjoints`.
 
-    What is left after: KEEP_ALL keeps all cotangents; DROP_SPENT drops those of results once they are spent; and
-    CONSUME also the primals and inner tapes of instructions that are done with, for a tape that is swept only once.
+    KEEP_ALL keeps all cotangents. DROP_SPENT drops cotangents of results after their use. CONSUME also drops primals
+    and inner tapes after their last use, for a tape that is swept only once.
     """
     cdef Cotangents visitor = Cotangents.__new__(Cotangents)
     visitor.adjoints = adjoints
@@ -54,8 +54,8 @@ cdef int sweep(Run run, Slots adjoints, const char *needed, After after) except 
 
 
 cdef int tangent_sweep(Run run, Slots dots, dict records) except -1:
-    """Tangents of all slots, from those of the leaves already in `dots`. `records` receives, for each inner
-    transform that moved, what is needed to sweep it again one order higher."""
+    """Tangents of all slots, from the tangents of the leaves already in `dots`. `records` receives, for each inner
+    transform that moved, the data to sweep it one order higher."""
     cdef Tangents visitor = Tangents.__new__(Tangents)
     visitor.dots = dots
     visitor.records = records
@@ -63,9 +63,9 @@ cdef int tangent_sweep(Run run, Slots dots, dict records) except -1:
 
 
 cdef int dual_sweep(Run run, Slots dots, Slots adjoint_dots, dict records, const char *needed, After after) except -1:
-    """Tangents of the cotangents of `needed` slots, from the tangents of slots (`dots`), the kept cotangents
-    (`run.adjoints`) and the tangents of the seeds already in `adjoint_dots`. Unless all are to be kept, tangents of
-    results are dropped as soon as they are spent."""
+    """Tangents of the cotangents of the `needed` slots. They follow from the tangents of slots (`dots`), the kept
+    cotangents (`run.adjoints`) and the seeds' tangents already in `adjoint_dots`. Unless `after` is KEEP_ALL, tangents
+    of results are dropped after their use."""
     cdef CotangentTangents visitor = CotangentTangents.__new__(CotangentTangents)
     visitor.adjoints = run.adjoints
     visitor.dots = dots
@@ -77,7 +77,7 @@ cdef int dual_sweep(Run run, Slots dots, Slots adjoint_dots, dict records, const
 
 
 cdef int walk(Visitor visitor, Run run, bint backwards) except -1:
-    """Visit the instructions of a tape, the first one first or the last one first."""
+    """Visit the instructions of a tape, forwards or backwards."""
     cdef Tape tape = run.tape
     cdef TapeEntry *entry
     cdef Py_ssize_t i, e, n = tape.n_entries
@@ -106,34 +106,34 @@ cdef int walk(Visitor visitor, Run run, bint backwards) except -1:
 
 
 @cython.no_gc
-@cython.freelist(8)             # as long as visitors of all sweeps have the same fields
+@cython.freelist(8)             # works while all visitors have the same fields
 cdef class Visitor:
-    """What a sweep does at an instruction. It lives as long as the sweep, and nothing refers to it."""
+    """The action of a sweep at an instruction. It lives as long as the sweep, and nothing refers to it."""
 
     cdef bint reached(self, TapeEntry *entry) except -1:
-        """Whether there is something to do at an instruction."""
+        """True if there is something to do at an instruction."""
         raise NotImplementedError
 
     cdef int visit(self, Py_ssize_t e, TapeEntry *entry) except -1:
-        """Do it."""
+        """Handle an instruction."""
         raise NotImplementedError
 
     cdef Value term(self, TapeEntry *entry, int k):
-        """What a primitive whose operands are at hand gives to operand k; of tangents, to its result."""
+        """The contribution of a primitive to operand k, or, for tangents, to its result. The operands are in `ins`."""
         raise NotImplementedError
 
     cdef int spend(self, Py_ssize_t e, TapeEntry *entry) except -1:
-        """Drop what no other instruction needs."""
+        """Drop values that no later instruction of the sweep needs."""
         return 0
 
 
 cdef inline Value term_of(Visitor visitor, TapeEntry *entry, int k):
-    """`term`, looked at where the sweep is watched."""
+    """`term`, checked if the sweep is watched."""
     return visitor.term(entry, k) if visitor.watch is None else watched_term(visitor, entry, k)
 
 
 cdef int pull_each(Visitor visitor, TapeEntry *entry, Slots into) except -1:
-    """Add what a primitive gives to each of its operands that is needed."""
+    """Add the contribution of a primitive to each needed operand."""
     cdef Py_ssize_t *refs = visitor.tape.refs + entry.first_in
     cdef const char *needed = visitor.needed
     cdef int k
@@ -144,7 +144,7 @@ cdef int pull_each(Visitor visitor, TapeEntry *entry, Slots into) except -1:
 
 
 cdef int spread(Visitor visitor, TapeEntry *entry, Slots into, list terms) except -1:
-    """Add what an instruction gives to all of its operands together."""
+    """Add the contributions of an instruction to its needed operands."""
     cdef Py_ssize_t k, r
     for k in range(entry.n_in):
         r = visitor.tape.refs[entry.first_in + k]
@@ -165,7 +165,7 @@ cdef inline int make_room(Visitor visitor, int n) except -1:
 
 
 cdef inline int take_operands(Visitor visitor, TapeEntry *entry) except -1:
-    """Have the operands of an instruction at hand; there is room for them."""
+    """Load the operands of an instruction into `ins`, which has room for them."""
     cdef Py_ssize_t *refs = visitor.tape.refs + entry.first_in
     cdef PyObject **primals = visitor.primals.p
     cdef PyObject **constants = visitor.tape.constants.p
@@ -177,7 +177,7 @@ cdef inline int take_operands(Visitor visitor, TapeEntry *entry) except -1:
 
 
 cdef inline bint take_tangents(Visitor visitor, TapeEntry *entry, Slots dots) except -1:
-    """Have the tangents of the operands of an instruction at hand; whether there is one."""
+    """Load the tangents of an instruction's operands into `in_dots`. True if there is one."""
     cdef Py_ssize_t *refs = visitor.tape.refs + entry.first_in
     cdef PyObject **in_dots = visitor.in_dots
     cdef int k
@@ -189,7 +189,7 @@ cdef inline bint take_tangents(Visitor visitor, TapeEntry *entry, Slots dots) ex
 
 
 cdef int accumulate(Slots slots, Py_ssize_t i, Value term) except -1:
-    """Add a cotangent to what a slot holds; in place where this sweep alone holds it."""
+    """Add a cotangent to a slot; in place if only this sweep holds the slot's value."""
     cdef Value total
     if term is None:
         return 0
@@ -205,7 +205,7 @@ cdef int accumulate(Slots slots, Py_ssize_t i, Value term) except -1:
 
 
 cdef char *reach(Tape tape, list slots) except NULL:
-    """Marks of the slots that depend on the given ones; freed by the caller."""
+    """Marks of the slots that depend on the given slots. The caller frees them."""
     cdef Py_ssize_t e, k, r
     cdef TapeEntry *entry
     cdef char *mark = <char *>PyMem_RawMalloc(tape.values.n + 1)
@@ -246,7 +246,8 @@ cdef class Cotangents(Visitor):
         return pull_each(self, entry, self.adjoints)
 
     cdef Value term(self, TapeEntry *entry, int k):
-        """Over an algebra where the run is over one; added up over samples for what these share."""
+        """The cotangent of operand k, over the run's algebra if it has one. For an operand that all samples share, it
+        is summed over the samples."""
         cdef Run run = self.run
         cdef Value out = <Value>self.primals.p[entry.slot]
         cdef Value ct = <Value>self.adjoints.p[entry.slot]
@@ -258,7 +259,7 @@ cdef class Cotangents(Visitor):
         return vjp(entry.op, params, self.ins, entry.n_in, out, k, ct)
 
     cdef int pull_all(self, Py_ssize_t e, TapeEntry *entry) except -1:
-        """The cotangents of all operands of an instruction that gives them together."""
+        """The cotangents of all operands of an instruction that returns them at once."""
         cdef Run run = self.run
         cdef bint moving = moves_in(run, entry), batched = False
         cdef list cts = results_in(entry, self.adjoints)
@@ -281,7 +282,7 @@ cdef class Cotangents(Visitor):
         return spread(self, entry, self.adjoints, functionals_of(run, entry, terms) if moving else terms)
 
     cdef list by_custom_rule(self, TapeEntry *entry, list cts):
-        """By a rule of the user's, which may have kept nodes of this tape."""
+        """Call a user's rule, which may have kept nodes of this tape."""
         cdef Environment environment = enter_environment(closed_values(self.tape, self.primals, None))
         try:
             return (<CustomRule>entry.params).pull(operands_of(self.tape, entry, self.primals),
@@ -290,7 +291,7 @@ cdef class Cotangents(Visitor):
             leave_environment(environment)
 
     cdef list by_rule(self, TapeEntry *entry, Value ct):
-        """By a primitive added while the program runs, whose rule is a function of all operands."""
+        """Call the rule of a primitive that was added at run time, a function of all operands."""
         cdef Py_ssize_t k, r
         cdef int n = entry.n_in
         cdef bytearray wanted = bytearray(n)
@@ -322,13 +323,13 @@ cdef class Cotangents(Visitor):
                 self.primals.drop(k)
         if self.after == CONSUME and entry.op == OP_SUBTAPE:
             spent = entry.params
-            entry.params = NULL             # first: what it holds may be collected right now
+            entry.params = NULL             # cleared first: the release may start a collection
             Py_XDECREF(spent)
         return 0
 
 
 cdef bint gives_all(int op) noexcept:
-    """Whether an instruction gives the cotangents of all operands together."""
+    """True if an instruction returns the cotangents of all operands at once."""
     return op == OP_SUBTAPE or op == OP_CUSTOM or (op >= N_OPS and family_of(op) == FAMILY_RULE)
 
 
@@ -372,7 +373,7 @@ cdef class Tangents(Visitor):
 @cython.final
 @cython.no_gc
 cdef class CotangentTangents(Visitor):
-    """The reverse sweep in the dual numbers: its new part."""
+    """The reverse sweep in the dual numbers; it computes only the tangents."""
 
     cdef bint reached(self, TapeEntry *entry) except -1:
         cdef bint moves
@@ -400,7 +401,7 @@ cdef class CotangentTangents(Visitor):
                            self.dots.get(entry.slot), self.level)
 
     cdef list pull_all(self, Py_ssize_t e, TapeEntry *entry):
-        """The tangent of an inner transform's pull: its pull in the dual numbers, of which the new part is read."""
+        """The tangent of an inner transform's pull: the tangent part of its pull in the dual numbers."""
         cdef SubTape sub = <SubTape>entry.params
         cdef Run inner = inner_run_of(self.run, e, sub)
         cdef list cts = results_in(entry, self.adjoints), ct_dots = results_in(entry, self.adjoint_dots), terms
@@ -430,7 +431,7 @@ cdef class CotangentTangents(Visitor):
 
 
 cdef bint any_of(list values):
-    """Whether a list holds anything but None."""
+    """True if a list holds anything but None."""
     for v in values:
         if v is not None:
             return True
@@ -449,14 +450,14 @@ cdef Watch begin(Tape tape, str name):
 
 
 cdef int end(Watch watch, Py_ssize_t depth, object line) except -1:
-    """A sweep is over; the one around it goes on at its line."""
+    """End the watch of a sweep; the surrounding sweep continues at its line."""
     del watch.sweeps[depth - 1:]
     watch.line = line
     return 0
 
 
 cdef Value watched_term(Visitor visitor, TapeEntry *entry, int k):
-    """`term`, its result looked at; what the rule computes on the way is not."""
+    """`term` with a check of its result. Values that the rule computes on the way are not checked."""
     cdef Watch watch = visitor.watch
     cdef Value term
     watch.quiet += 1

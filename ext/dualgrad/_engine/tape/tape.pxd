@@ -40,7 +40,7 @@ cdef class Tape(Level):
     cdef Py_ssize_t *refs               # operands: a slot, or -1 - (number of a constant)
     cdef Py_ssize_t n_refs
     cdef Py_ssize_t ref_capacity
-    cdef Py_ssize_t *closing            # entries whose parameters may lead back here; see traverse
+    cdef Py_ssize_t *closing            # entries whose parameters may refer to this tape; see traverse
     cdef Py_ssize_t n_closing
     cdef Py_ssize_t closing_capacity
     cdef Slots values                   # primal of each slot
@@ -54,8 +54,8 @@ cdef class Tape(Level):
     cdef readonly bint exact            # no custom rule on it
     cdef bint holds_subtapes
     cdef list lines                     # of the user's code, for each instruction; None unless the level is watched
-    cdef bint light                     # keeps nothing: its nodes only tell what depends on an input
-    cdef bint detached                  # and only to the rule that stands for the function
+    cdef bint light                     # keeps nothing: its nodes only show which values depend on an input
+    cdef bint detached                  # a light tape for a function with its own rule
 
     cdef int free_entries(self) except -1
     cdef int note_closing(self, Py_ssize_t e) except -1

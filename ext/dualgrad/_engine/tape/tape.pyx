@@ -1,13 +1,13 @@
-"""The reverse tape: what a reverse level records.
+"""The reverse tape: the record of a reverse level.
 
 Design
 ------
-A tape owns its instructions in one array; operands are integers (a slot, or a constant), so there is no chain of
-objects to recurse over and a tape of ten million instructions is dropped as safely as one of ten. Slots hold primals.
+A tape keeps its instructions in one array. Operands are integers (a slot, or a constant), so there is no chain of
+objects to recurse over. A tape of ten million instructions is dropped as safely as a tape of ten. Slots hold primals.
 
-A reverse level does its work on values stripped of all outer reverse levels. A leaf keeps the *link* to the outer
-value it stands for: an input of the function, or a value the function reads by closure. So neither the function nor
-the sweep (sweeps.pyx) leaves anything on an outer tape, and nothing that influences the result is lost.
+A reverse level works on values without outer reverse levels. A leaf keeps the *link* to the outer value it stands for:
+an input of the function, or a value that the function reads by closure. So the function and the sweep (sweeps.pyx)
+leave nothing on an outer tape, and nothing that influences the result is lost.
 """
 cimport cython
 from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc
@@ -58,7 +58,7 @@ cdef class Slots:
             PyMem_RawFree(self.p)
 
     cdef int grow(self, Py_ssize_t n) except -1:
-        """Room for n values."""
+        """Make room for n values."""
         cdef Py_ssize_t capacity = max(n, self.capacity * 2, 8)
         if n > self.capacity:
             if self.p is self.few:
@@ -104,7 +104,7 @@ cdef class Slots:
 
 
 cdef Slots new_slots(Py_ssize_t n):
-    """So many slots, all empty."""
+    """n empty slots."""
     cdef Slots slots = Slots.__new__(Slots)
     if n > INLINE_SLOTS:
         slots.grow(n)
@@ -112,7 +112,7 @@ cdef Slots new_slots(Py_ssize_t n):
     return slots
 
 
-cdef Slots NO_CONSTANTS = new_slots(0)      # of a tape without constants; stays empty
+cdef Slots NO_CONSTANTS = new_slots(0)      # for tapes without constants; stays empty
 
 
 # ---------------------------------------------------------------------------------------------------------- tape
@@ -157,7 +157,7 @@ cdef class Tape(Level):
         return 0
 
     cdef int clear(self) except -1:
-        """Forget everything; nodes that escaped keep their own primals."""
+        """Drop all contents; nodes that escaped keep their own primals."""
         self.free_entries()
         self.values.clear()
         self.constants = NO_CONSTANTS
@@ -171,7 +171,7 @@ cdef class Tape(Level):
         return new_node(self, <Value>self.values.p[slot], slot)
 
     cdef Node place(self, Value primal):
-        """A new slot."""
+        """A node with a new slot. On a light tape it has no slot."""
         cdef Node node = self.unplaced(primal)
         if not self.light:
             node.slot = self.values.push(primal)
@@ -183,7 +183,7 @@ cdef class Tape(Level):
 
     cdef Node leaf(self, Value primal, Value link):
         cdef Node node = self.place(primal)
-        if len(self.leaf_links) > len(self.leaf_slots):     # the last one was not completed, for want of memory
+        if len(self.leaf_links) > len(self.leaf_slots):     # memory ran out before the last leaf was complete
             self.leaf_links.pop()
         self.leaf_links.append(link)
         self.leaf_slots.append(node.slot)
@@ -202,7 +202,7 @@ cdef class Tape(Level):
         return node
 
     cdef Node parameter_leaf(self, object parameter, Value v):
-        """The leaf of a parameter this tape differentiates; v is its value one level down."""
+        """The leaf of a parameter that this tape differentiates; v is its value one level down."""
         cdef Node node
         if self.parameter_leaves is None:
             self.parameter_leaves = {}
@@ -213,11 +213,11 @@ cdef class Tape(Level):
             return <Node>found[1]
         node = self.leaf(stripped(v), v if v.kind == NODE else None)
         self.parameter_slots.setdefault(key, []).append(node.slot)
-        self.parameter_leaves[key] = (v, node)          # last: what stands here is read again
+        self.parameter_leaves[key] = (v, node)          # set last: later reads use this entry
         return node
 
     cdef Py_ssize_t ref(self, Value v) except? -1:
-        """How an instruction of this tape names an operand."""
+        """The number by which an instruction of this tape refers to an operand."""
         cdef Node node
         if v.kind == NODE:
             node = <Node>v
@@ -229,10 +229,10 @@ cdef class Tape(Level):
         return -1 - self.constants.push(v)
 
     cdef TapeEntry *append(self, int op, object params, PyObject **args, int n, int n_out) except NULL:
-        """A new instruction, complete or not there at all; the caller pushes its results next, for which there is room.
+        """Add an instruction, completely or not at all. The caller pushes its results next, for which there is room.
 
-        A function may catch what is raised here and go on. An instruction without its results would take those of
-        the next one for its own.
+        A function may catch an error raised here and go on. An instruction without its results would take the results
+        of the next one.
         """
         cdef TapeEntry *entry
         cdef int i
@@ -267,7 +267,7 @@ cdef class Tape(Level):
         return entry
 
     cdef int reserve(self, int n) except -1:
-        """Room for one more instruction, of n operands."""
+        """Make room for one more instruction with n operands."""
         cdef Py_ssize_t room
         if self.n_entries == self.entry_capacity:
             room = max(16, 2 * self.entry_capacity)
@@ -290,7 +290,7 @@ cdef class Tape(Level):
         return 0
 
     cdef list write(self, int op, object params, list operands, list results):
-        """The nodes of the results of an instruction; it stands on the tape with all of them, or not at all."""
+        """Record an instruction with all its results, or not at all, and return the nodes of the results."""
         cdef int n = len(operands), i
         cdef list nodes = [self.unplaced(<Value>v) for v in results]
         if self.light:
@@ -316,7 +316,7 @@ cdef class Tape(Level):
         return nodes
 
     cdef int own(self, Value v) except -1:
-        """On a light tape: an operand has to be a value of this tape, or a constant."""
+        """On a light tape, check that an operand is a value of this tape or a constant."""
         if v.kind == NODE and (<Node>v).level is not self and not self.detached:
             raise RuntimeError(f"{self.name}: the function uses a value of {(<Node>v).level.name} that it was not "
                                f"given as a tensor (a pullback made outside holds some); pass it as an argument, or "
@@ -328,13 +328,13 @@ cdef class Tape(Level):
 
 
 cdef object line_now():
-    """The line of the user's code that an instruction belongs to: while a tape is swept, that of the one swept."""
+    """The user's line for an instruction. During a sweep, it is the line of the instruction that is swept."""
     cdef Watch watch = active_watch()
     return watch.line if watch is not None and watch.sweeps and watch.line is not None else user_line()
 
 
-# The collector of cycles sees what an instruction holds. Inner transforms and functions with rules may hold functions
-# of the user's, which close over tensors, whose values are nodes of this very tape.
+# The collector of cycles must see the parameters of instructions. Inner transforms and functions with rules may hold
+# functions of users. These may close over tensors whose values are nodes of this tape.
 
 cdef traverseproc TRAVERSE_REST = (<PyTypeObject *>Tape).tp_traverse
 
@@ -372,7 +372,8 @@ cdef Tape new_light_tape(str name):
 
 
 cdef Tape new_detached_tape(str name):
-    """A light tape for a function that a rule stands for: other values are constants, and Python may have numbers."""
+    """A light tape for a function with its own rule. Values of other tapes are constants to it, and Python may read
+    numbers."""
     cdef Tape tape = new_light_tape(name)
     tape.detached = True
     return tape
@@ -384,7 +385,7 @@ cdef Value stripped(Value v):
 
 
 cdef Value record(Tape tape, int op, object params, PyObject **args, int n):
-    """Execute on stripped operands and put the instruction on the tape."""
+    """Execute a primitive on stripped operands, and put it on the tape if it has a derivative."""
     cdef PyObject *few[8]
     cdef PyObject **primals = few
     cdef Value out, v
