@@ -3,9 +3,9 @@
 
 cdef class CellCall:
     cdef public bint _recorded  # its calls are recorded in every mode,
-    cdef dict programs          # those that belong to it: key -> what is known of a recorded function
-    cdef object known           # that of its own calls
-    cdef public bint _pure      # without guards: it depends on nothing but its arguments and parameters
+    cdef dict programs          # key -> the Function of a recorded function that belongs to it
+    cdef object known           # the Function of its own calls
+    cdef public bint _pure      # without guards: it depends only on its arguments and parameters
 
 
 cdef bint outermost_in_graph_mode() noexcept

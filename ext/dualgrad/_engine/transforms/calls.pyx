@@ -1,4 +1,4 @@
-"""Calls of Cells and of transforms, and whether they are recorded."""
+"""Calls of Cells and of transforms, and the decision to record them."""
 import copyreg
 
 from ..arrays.array cimport CELL_CALLED, HOOKS, TRANSFORM_CALLED
@@ -13,18 +13,18 @@ cdef long long GRAPH_MODE = 0
 
 
 cdef bint outermost_in_graph_mode() noexcept:
-    """Whether what is called now is to be recorded by itself."""
+    """True if a call is to be recorded by itself: it is the outermost call in Graph mode."""
     return dg_read_shared(&GRAPH_MODE) and is_outermost()
 
 
 cdef object transform_called(str name, fn, tuple settings, parameters, call, tuple args, dict kwargs):
-    """Call what a transform of a function is called for, recorded. `settings` and `parameters` are all that decides,
-    beside the function and the arguments, what is computed."""
+    """Record and run a call of a transform. Beside the function and the arguments, the computation depends only on
+    `settings` and `parameters`."""
     return (<object>HOOKS.objects[TRANSFORM_CALLED])(name, fn, settings, parameters, call, args, kwargs)
 
 
 def set_graph_mode(bint on):
-    """Whether outermost calls of Cells and gradient functions are recorded."""
+    """Switch the recording of outermost calls of Cells and gradient functions on or off."""
     dg_write_shared(&GRAPH_MODE, on)
 
 
@@ -43,7 +43,7 @@ cdef class CellCall:
         return self.__reduce_ex__(2)
 
     def __reduce_ex__(self, protocol):
-        """A copy of a Cell that is recorded is recorded as well."""
+        """The copy of a recorded Cell is recorded too."""
         if self._recorded:
             return recorded_cell, (self._pure, type(self)), self.__getstate__()
         return copyreg.__newobj__, (type(self),), self.__getstate__()

@@ -5,7 +5,7 @@ cdef enum Kind:
 
 
 cdef class Branch:
-    """What a template keeps of an object of a registered class: its own functions see tensors only."""
+    """The template of an object of a registered class. The functions of the class see tensors only."""
     cdef type cls
     cdef object aux
     cdef list children

@@ -1,16 +1,16 @@
-"""Containers: which objects hold others, in which order, and how one like them is put together again.
+"""Containers: the objects that hold others, the order of their children, and how one is rebuilt with new children.
 
 A pytree is a nest of them; pytrees.pyx has the walks.
 
-Tuples, lists, dicts and their subclasses are pytrees, dataclasses and classes made by attrs (their fields in order),
-and what is registered. Everything else is a leaf. A walk asks for the children of a node, and puts children in the
-place of those; it never changes a node.
+Containers are tuples, lists, dicts and their subclasses, dataclasses and classes made by attrs (their fields in order),
+and registered classes. Everything else is a leaf. A walk reads the children of a node and puts others in their places
+in a new node. It never changes a node.
 
-A node that is put together again is made without its constructor: what that would check or compute need not hold for
-tangents or templates. Fields, and attributes beside them, are taken over. An attribute that holds a tensor and is no
-field would be left behind by every transform, so it is refused.
+A node is rebuilt without its constructor: the constructor's checks need not hold for tangents or templates. Fields, and
+attributes beside them, are copied. If an attribute that is not a field held a tensor, every transform would miss the
+tensor. So this is an error.
 
-Walks are recursive. `deeper` counts levels, so a nest that holds itself raises instead of using up the stack.
+Walks are recursive. `deeper` counts levels, so a nest that holds itself raises before it uses up the stack.
 """
 from cpython.object cimport PyObject, PyTypeObject
 
@@ -29,10 +29,10 @@ cdef extern from "Python.h":
 
 cdef enum:
     MOST_LEVELS = 1000
-    OUR_LEVELS = 8                  # of tuples and lists that are put around the nests of a recorded call
+    OUR_LEVELS = 8                  # tuples and lists that a recorded call puts around its nests
 
 cdef dict FUNCTIONS = {}            # registered class -> (flatten, unflatten)
-cdef set PLAIN = set()              # subclasses of tuple in whose place a plain tuple is made
+cdef set PLAIN = set()              # subclasses of tuple that are rebuilt as plain tuples
 cdef object FIELDS = weakref.WeakKeyDictionary()
 cdef object MISSING = object()
 
@@ -54,7 +54,7 @@ def register(cls, flatten, unflatten):
 
 
 def as_plain_tuple(type cls not None):
-    """Tensors in place of what a subclass of tuple holds are put into a plain tuple."""
+    """Rebuild a subclass of tuple as a plain tuple."""
     PLAIN.add(cls)
 
 
@@ -73,7 +73,7 @@ cdef tuple flattened(object x):
 # ------------------------------------------------------------------------------------------------------------ kinds
 
 cdef int kind_of(object x) except -1:
-    """What a value is to a walk."""
+    """The kind of a value for a walk."""
     cdef type cls = type(x)
     if cls is tuple:
         return TUPLE
@@ -97,7 +97,7 @@ cdef int kind_of(object x) except -1:
 
 
 cdef bint in_class(type cls, str name) noexcept:
-    """Whether a class or a base has an attribute; no code of its metaclass runs."""
+    """True if a class or a base has an attribute. Runs no code of its metaclass."""
     return _PyType_Lookup(<PyTypeObject *>cls, name) is not NULL
 
 
@@ -115,7 +115,7 @@ cdef tuple fields_of(object x):
 
 
 cdef list children_of(object x):
-    """What a node holds, in order."""
+    """The children of a node, in order."""
     cdef int kind = kind_of(x)
     if kind == TUPLE or kind == NAMED or kind == TUPLES or kind == LIST or kind == LISTS:
         return list(x)
@@ -131,7 +131,7 @@ cdef list children_of(object x):
 
 
 cdef list labels_of(object x):
-    """How messages name the children of a node."""
+    """The names of a node's children in messages."""
     cdef int kind = kind_of(x)
     if kind == DICT or kind == DICTS:
         return [f"[{key!r}]" for key in x]
@@ -145,7 +145,7 @@ cdef list labels_of(object x):
 # --------------------------------------------------------------------------------------------------- put together again
 
 cdef object rebuilt(object like, list children):
-    """A node of the kind of another with these children; sequences may have fewer than that."""
+    """A node of the kind of another, with these children. A sequence may have fewer."""
     cdef int kind = kind_of(like)
     if kind == TUPLE:
         return tuple(children)
@@ -165,7 +165,7 @@ cdef object rebuilt(object like, list children):
 
 
 cdef object with_some(object like, list at, list children):
-    """A tuple, list or dict with the children at some places only."""
+    """A tuple, list or dict like another, with children at some places only."""
     cdef int kind = kind_of(like)
     if kind != DICT and kind != DICTS:
         return rebuilt(like, children)
@@ -190,7 +190,7 @@ cdef object branch(object x, list children):
 
 
 cdef bint same(list children, list others) noexcept:
-    """Whether two lists hold the same objects."""
+    """True if two lists hold the same objects."""
     cdef Py_ssize_t i
     if len(children) != len(others):
         return False
@@ -259,7 +259,7 @@ cdef object record_like(object like, list children):
             except AttributeError:
                 pass
     for name, value in (getattr(like, "__dict__", None) or {}).items():
-        # what is computed once is computed again
+        # cached properties are computed again
         if name not in names and not isinstance(getattr(cls, name, None), functools.cached_property):
             others[name] = value
     check_attributes(cls, others)
@@ -278,7 +278,7 @@ cdef list slots_of(type cls):
 
 
 cdef int check_attributes(type cls, dict attributes) except -1:
-    """What an object holds beside its children is taken over as it is; tensors there would be left behind."""
+    """Raise if an attribute beside the children holds a tensor, which transforms would miss."""
     for name, value in attributes.items():
         if holds(value):
             raise TypeError(f"the attribute {name!r} of a {cls.__name__} holds a Tensor and is none of its fields or "
@@ -288,7 +288,7 @@ cdef int check_attributes(type cls, dict attributes) except -1:
 
 
 cdef bint holds(object x) except -1:
-    """Whether there is a tensor in a value."""
+    """True if there is a tensor in a value."""
     if isinstance(x, TensorBase):
         return True
     if kind_of(x) == LEAF:
@@ -306,8 +306,8 @@ cdef bint holds(object x) except -1:
 # ------------------------------------------------------------------------------------------------- two nests at a time
 
 cdef list aligned_children(object like, object given, bint more):
-    """The children of a node in the order of those of another that it belongs to; None where it has not that nesting.
-    more: a dict may have other keys as well."""
+    """The children of `given` in the order of the children of `like`; None if the nesting differs. more: a dict may
+    have further keys."""
     cdef int kind = kind_of(like), other = kind_of(given)
     cdef list found
     if kind == DICT or kind == DICTS:
@@ -332,7 +332,7 @@ cdef list aligned_children(object like, object given, bint more):
 # ------------------------------------------------------------------------------------------------------------- depth
 
 cdef int deeper() except -1:
-    """A walk goes down one level; every call is followed by `back`, unless it raises."""
+    """Go down one level of a walk. Every call is followed by `back`, unless it raises."""
     cdef dg_thread *thread = thread_state()
     if thread.depth >= MOST_LEVELS + OUR_LEVELS:
         raise ValueError(f"a nest given to a transform, or returned to one, has more than {MOST_LEVELS} levels, or "
@@ -346,7 +346,7 @@ cdef void back() noexcept:
 
 
 cdef object described(object x):
-    """A value in a message."""
+    """A description of a value, for messages."""
     if x is None:
         return "None"
     if isinstance(x, TensorBase):

@@ -2,17 +2,18 @@
 
 Design
 ------
-The function runs with no level to record on, since its rule stands for all of it, and goes on the tape as one
-instruction that calls the rule when it is swept. The rule need not be the transpose of a derivative, so the tape is
-marked as not exact (tape.pyx says what follows). In forward mode the tangent is the transpose of the rule, which is
-linear in its cotangent; Taylor coefficients follow degree by degree (`custom_forward`).
+The function runs without a level that records it, since its rule stands for all of it. On the tape it is one
+instruction, and the sweep calls the rule. The rule may not be the transpose of a derivative, so the tape is marked as
+not exact (see runs.pyx). In forward mode the tangent is the transpose of the rule, which is linear in its cotangent.
+Taylor coefficients follow degree by degree (`custom_forward`).
 
-A function may keep values for its rule, in an attribute or a closure. Its inputs are nodes of a light tape, and so is
-all it computes from them. While the rule runs, kept inputs and outputs stand for those the rule is given; what lies
-between is a constant, which a derivative of the rule would be wrong with, so there it is an error.
+A function may keep values for its rule, in an attribute or a closure. Its inputs, and all that it computes from them,
+are nodes of a light tape. While the rule runs, kept inputs and outputs stand for the inputs and outputs that the rule
+is given. Other kept values are constants. A derivative of the rule would be wrong with them, so there they are an
+error.
 
-A hook on a gradient is the identity with a rule of its own. That need not be linear (it may clip), so it is refused in
-forward mode.
+A hook on a gradient is the identity with a rule of its own. This rule may be nonlinear (it may clip), so it is refused
+in forward mode.
 """
 from ..values.algebra cimport derived, make
 from ..arrays.array cimport ARRAY, BATCH, DUAL, NODE, Value, is_inexact
@@ -63,7 +64,7 @@ cdef GivenGradients GIVEN_GRADIENTS = GivenGradients()
 
 
 cdef list pulled_terms(str name, object backward, tuple template, list ins, object out, object dout, Tape within):
-    """What the rule gives for each tensor among the inputs: tensors, or None for zero."""
+    """The gradients that the rule gives for the tensors among the inputs: tensors, or None for zero."""
     cdef list terms = [], outs = []
     cdef Py_ssize_t i
     cdef Environment environment
@@ -90,7 +91,7 @@ cdef list pulled_terms(str name, object backward, tuple template, list ins, obje
 
 
 cdef Environment environment_of(Tape within, str name, list values):
-    """The environment of a rule, whose function has these inputs and outputs now."""
+    """Enter the environment of a rule, whose function has these inputs and outputs now."""
     cdef Slots slots = new_slots(len(values))
     cdef Py_ssize_t i
     cdef object missing = None
@@ -104,7 +105,7 @@ cdef Environment environment_of(Tape within, str name, list values):
 
 
 cdef bint is_differentiated(Value v):
-    """Whether an open level takes derivatives of a value."""
+    """True if an open level takes derivatives of a value."""
     cdef Dual d
     if v.kind == NODE:
         return without_closed(v).kind == NODE or is_differentiated((<Node>v).primal)
@@ -125,7 +126,7 @@ cdef TensorBase of_shape(str name, TensorBase term, Value like):
 
 
 cdef bint broadcasts(tuple small, tuple large) except -1:
-    """Whether one shape broadcasts to another."""
+    """True if one shape broadcasts to another."""
     cdef Py_ssize_t i, extra = len(large) - len(small)
     if extra < 0:
         return False
@@ -140,8 +141,8 @@ cdef class CellRule(CustomRule):
     cdef object backward
     cdef tuple template             # the arguments of the call, with holes for tensors
     cdef object out_template
-    cdef bint none_for_zero         # what the rule is given for an output that no cotangent reaches
-    cdef Tape within                # where the function ran
+    cdef bint none_for_zero         # an output without a cotangent is given as None, not as zeros
+    cdef Tape within                # the light tape on which the function ran
 
     def __init__(self, str name, backward, tuple template, out_template, bint reverse_only, within):
         self.none_for_zero = getattr(backward, "none_for_zero", False)
@@ -169,7 +170,7 @@ cdef class CellRule(CustomRule):
 
 
 cdef Dual dual_in(Value v):
-    """The latest dual in a value, batches around it looked through; None if there is none."""
+    """The latest dual in a value, looking into batches; None without a dual."""
     while v.kind == BATCH:
         v = (<Batch>v).value
     return <Dual>v if v.kind == DUAL else None
@@ -178,7 +179,7 @@ cdef Dual dual_in(Value v):
 def call_custom(forward, backward, tuple args, dict kwargs, str name, bint reverse_only=False):
     """forward(*args), differentiated by backward(*args, out, dout) -> one gradient for each input.
 
-    A rule that is `reverse_only` is no linear map of dout, and is refused in forward mode.
+    A `reverse_only` rule is not a linear map of dout, and is refused in forward mode.
     """
     cdef list by_name = []
     tensors_in(kwargs, by_name)
@@ -192,14 +193,14 @@ def call_custom(forward, backward, tuple args, dict kwargs, str name, bint rever
     for t in tensors_of(args):
         note_operand(t)
     out = called(forward, backward, args, kwargs, name, reverse_only, new_detached_tape(name))
-    entering((name, backward))                  # now: the function may leave numbers for its rule
+    entering((name, backward))                  # after the call, which may keep numbers for its rule
     for t in tensors_of(out):
         give_mark(<TensorBase>t)
     return out
 
 
 cdef object called(object forward, object backward, tuple args, dict kwargs, str name, bint reverse_only, Tape within):
-    """`call_custom` on arguments that are known to be fit; `within` is for the levels that the function runs on."""
+    """`call_custom` on checked arguments; `within` is the light tape on which the function runs."""
     cdef Level top = None
     cdef Algebra algebra = None
     cdef Dual d
@@ -254,8 +255,8 @@ cdef object called(object forward, object backward, tuple args, dict kwargs, str
 def hook_tensor(TensorBase t not None, hooks, str name):
     """Give a tensor hooks: `hooks` is called with the gradient by it, and returns the gradient to use.
 
-    The hooks of a result of an open reverse level go on its tape, as the identity with a rule of its own; those of
-    another tensor, or of a parameter, are called by the transforms that it is given to.
+    The hooks of a result of an open reverse level go on its tape, as the identity with a rule of its own. Transforms
+    call the hooks of their other inputs and of parameters.
     """
     cdef Value v
     cdef Moment before = now()
@@ -271,13 +272,13 @@ def hook_tensor(TensorBase t not None, hooks, str name):
         elif dual_in(v) is not None:
             raise_reverse_only(dual_in(v).level.name, name)
     give_hooks(t, hooks)
-    back_to(before)                 # so far that depends on how much is differentiated
+    back_to(before)                 # these operations depend on how much is differentiated
     entering_op(HAS_RULE)
     give_mark(t)
 
 
 def check_hookable(TensorBase t not None, str name):
-    """Raise if a loop or block, whose body may run again, is executed in which a tensor is not made."""
+    """Raise for a tensor that is older than the running loop or block, whose body may run again."""
     cdef ClosedCall closed = current_closed_call()
     if closed is not None and t.birth < closed.level.serial and (closed.level.reverse or closed.again
                                                                  or not t.parameter):
@@ -286,7 +287,7 @@ def check_hookable(TensorBase t not None, str name):
 
 
 def closed_levels():
-    """The levels of the closed calls that are executed, for `runs_again`."""
+    """The levels of the running closed calls, for `runs_again`."""
     cdef ClosedCall closed = current_closed_call()
     found = []
     while closed is not None:
@@ -296,7 +297,7 @@ def closed_levels():
 
 
 def runs_again(list levels):
-    """Whether what one of these closed calls executed is executed again by a derivative."""
+    """True if a derivative runs one of these closed calls again."""
     cdef Level level
     for level in levels:
         if level.reverse and not level.open and (<Tape>level).light:
@@ -305,12 +306,12 @@ def runs_again(list levels):
 
 
 def noted(*what):
-    """Python changes something that rules are computed from; closed calls compare their runs by that, too."""
+    """Note a change in Python that rules depend on. Closed calls compare it between their runs, too."""
     entering(what)
 
 
 def on_tape(TensorBase t not None):
-    """Whether a tensor is a result of a reverse level that is open, or is read by one."""
+    """True if a tensor is a node of an open reverse level."""
     return without_closed(read(t)).kind == NODE
 
 
@@ -320,7 +321,7 @@ def unchanged(x):
 
 
 cdef bint is_read(Node node) except -1:
-    """Whether an instruction, or a leaf of a later level, reads a node."""
+    """True if an instruction, or a leaf of a later level, reads a node."""
     cdef Tape tape = <Tape>node.level
     cdef Level level = current_level()
     cdef Py_ssize_t i
@@ -337,7 +338,7 @@ cdef bint is_read(Node node) except -1:
 
 
 cdef int depend(Tape within, Level level) except -1:
-    """Note that values of a function that is about to run depend on a level."""
+    """Note that values of a function, which is about to run, depend on a level."""
     if within.claim().outer is None:
         within.claim().outer = []
     within.claim().outer.append(level.claim())
@@ -345,7 +346,7 @@ cdef int depend(Tape within, Level level) except -1:
 
 
 cdef object detached_call(object forward, tuple args, dict kwargs, Tape within):
-    """The forward function itself: its rule stands for all of it, so nothing outside sees what it does."""
+    """Call the forward function itself. Its rule stands for all of it, so no outer level sees its operations."""
     cdef Level outer = current_level()
     cdef list found = [], noted = []
     cdef Py_ssize_t n = 0
@@ -365,7 +366,7 @@ cdef object detached_call(object forward, tuple args, dict kwargs, Tape within):
 
 
 cdef tuple inputs_within(Tape within, tuple args):
-    """The arguments of a function as nodes, and the number of their tensors; its outputs have the next slots."""
+    """The arguments of a function as nodes, and the number of their tensors. Its outputs take the next slots."""
     cdef list tensors = []
     cdef Value v
     cdef Node node
@@ -381,7 +382,7 @@ cdef tuple inputs_within(Tape within, tuple args):
 
 
 cdef list outputs_of(Tape within, list found, Py_ssize_t n):
-    """The outputs as constants; the nodes of those that the function computed now have slots, from n on."""
+    """The outputs as constants. The nodes of outputs that the function computed get slots, from n on."""
     cdef Value v
     cdef Py_ssize_t j
     cdef list outputs = []
@@ -394,11 +395,11 @@ cdef list outputs_of(Tape within, list found, Py_ssize_t n):
 
 cdef object custom_forward(object backward, tuple template, list values, object out, list found, Level top,
                            Algebra algebra, str name, Tape within):
-    """The forward derivative of a function that has only a reverse rule: the transpose of that rule, which is linear
-    in its cotangent.
+    """The forward derivative of a function that has only a reverse rule: the transpose of the rule, which is linear in
+    its cotangent.
 
-    With D the derivation that multiplies a coefficient by its degree, D y = J(x) D x. Read at a degree this gives the
-    coefficients of y there, from those of x and y below in J: a rule may call its own function.
+    Let D multiply each coefficient by its degree. Then D y = J(x) D x, which gives the coefficients of y at each
+    degree. J needs only lower coefficients of x and y, so a rule may call its own function.
     """
     cdef list results = [[value_in(<TensorBase>o)] + [None] * (algebra.dim - 1) for o in found]
     cdef list ins, tangents, moved
@@ -456,7 +457,7 @@ cdef Value moving(Value v, Level level, Algebra quotient):
 
 
 cdef Value gathered_outputs(Level level, Algebra algebra, list parts):
-    """The dual of these coefficients, with batches of later levels kept around it."""
+    """The dual with these coefficients. Batches of later levels stay around it."""
     cdef BatchLevel batch = None
     for p in parts:
         if p is not None and (<Value>p).kind == BATCH and (<Batch>p).level.serial > level.serial:

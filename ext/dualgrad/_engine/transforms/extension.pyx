@@ -1,7 +1,7 @@
 """Primitives that are added while the program runs: the engine's side of `dualgrad.extend`.
 
-An added primitive has a row and an opcode like the built-in ones. What a row cannot say, kernels and rules that are
-Python functions (functions.pyx), an object says that has the parts of its family.
+An added primitive has a row and an opcode like a built-in one. A row cannot hold kernels and rules that are Python
+functions (functions.pyx), so an object of the primitive's family holds them.
 """
 cimport numpy as cnp
 from cpython.object cimport PyObject
@@ -44,7 +44,7 @@ cdef class ElementwiseKernel(Elementwise):
 
 
 cdef class GivenLinear(Linear):
-    """Linear in the first operand, by functions."""
+    """A primitive that is linear in the first operand, given by functions."""
     cdef Functions given
 
     cdef Array execute(self, object params, PyObject **args, int n):
@@ -74,7 +74,7 @@ cdef class GivenLinear(Linear):
 
 
 cdef class GivenBilinear(Bilinear):
-    """Linear in each of two operands, by functions."""
+    """A primitive that is linear in each of two operands, given by functions."""
     cdef Functions given
 
     cdef Array execute(self, object params, PyObject **args, int n):
@@ -100,7 +100,7 @@ cdef class GivenBilinear(Bilinear):
 
 
 cdef class GivenRule(Primitive):
-    """Any function, by a jvp, a vjp, or a residual and its correction."""
+    """A primitive given by a jvp, a vjp, or a residual and its correction."""
     cdef Functions given
 
     cdef Array execute(self, object params, PyObject **args, int n):
@@ -133,7 +133,7 @@ cdef class GivenRule(Primitive):
 
     cdef Value vjp_tangent(self, object params, PyObject **ins, int n, Value out, int i, Value ct, Value ct_dot,
                            PyObject **in_dots, Value out_dot, object level):
-        """The function on duals."""
+        """The tangent part of `pulled` on duals."""
         cdef list held = []
         cdef bytearray room = bytearray(n * sizeof(PyObject *))
         cdef PyObject **duals = <PyObject **><char *>room
@@ -183,7 +183,7 @@ cdef class GivenRule(Primitive):
 
 
 def add_elementwise(row, kernel):
-    """The opcode of a new elementwise row; kernel: a ufunc, (address, is double) of a C function, or a function of
+    """The opcode of a new elementwise row. `kernel` is a ufunc, (address, is double) of a C function, or a function of
     NumPy arrays."""
     cdef ElementwiseKernel p
     if isinstance(kernel, tuple) or isinstance(kernel, np.ufunc):

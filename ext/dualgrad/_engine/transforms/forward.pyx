@@ -1,10 +1,10 @@
-"""Forward calls: the engine's side of `jvp`, and of everything that is read off an algebra.
+"""Forward calls: the engine's side of `jvp`, and of all transforms that read coefficients of an algebra.
 
 Design
 ------
-Inputs become elements of an algebra at a level (`jvp`: dual numbers), the function runs once, the coefficients of its
-results are read. Under an open reverse level the call gets a tape of its own, whose leaves are those elements, and
-becomes one instruction of the outer tape (nested.pyx): nodes stay outermost.
+Inputs become elements of an algebra at a level (`jvp`: dual numbers). The function runs once, and the coefficients of
+its results are read. Under an open reverse level the call gets a tape of its own, whose leaves are those elements. The
+call becomes one instruction of the outer tape (nested.pyx), so nodes stay outermost.
 """
 from cpython.mem cimport PyMem_RawFree
 
@@ -61,7 +61,7 @@ cdef object lifted_input(Tape tape, Level level, str name, object x, object t, s
 
 
 cdef object forward_part(TensorBase t, Level level, int k):
-    """Value (k = 0) or tangent (k = 1) of a tensor."""
+    """The value (k = 0) or tangent (k = 1) of a tensor."""
     cdef Value v = without_closed(read(t))
     if k == 0:
         return heir(t, part(v, level, 0))
@@ -69,14 +69,14 @@ cdef object forward_part(TensorBase t, Level level, int k):
 
 
 cdef object values_of(object out, Level level):
-    """An output with the values of its tensors."""
+    """An output with only the values of its tensors."""
     cdef list before = tensors_of(out), after = [forward_part(<TensorBase>t, level, 0) for t in before]
     relate(before, after)
     return in_place(out, after)
 
 
 cdef int note_results(object out) except -1:
-    """Which tensors a function returns, for the closed call around."""
+    """Note the tensors that a function returns in the surrounding closed call."""
     if noting() is not None:
         for t in tensors_of(out):
             note_operand(t)
@@ -134,9 +134,9 @@ def run_jvp(str name, fn, tuple primals, tuple tangents, bint has_aux):
 def run_forward(str name, Algebra algebra, fn, list inputs):
     """fn on elements with given coefficients, and the coefficients of its tensor results.
 
-    `inputs` holds for each argument of fn a list of tensors, one for each block of the algebra and None for zero. The
-    coefficient of a block of several elements has those along a first axis. So have the results: a list for each tensor
-    that fn returns, or one list if it returns one tensor.
+    For each argument of fn, `inputs` holds a list of tensors: one for each block of the algebra, None for zero. The
+    coefficient of a block of several elements has them along a first axis. The results have the same form: a list for
+    each tensor that fn returns, or one list if it returns one tensor.
     """
     if may_defer():
         return deferring(run_forward, (name, algebra, fn, inputs), {})
@@ -158,7 +158,7 @@ def run_forward(str name, Algebra algebra, fn, list inputs):
                 batch = new_batch_level(name)
                 batch.size = algebra.sizes[k]
             stacks.append(batch)
-        stacks += stacks                # of functionals as of what they read
+        stacks += stacks                # functionals have the same stacks
     level = new_level(name)
     level.stacks = stacks
     tape = new_tape(name) if outer_reverse(current_level()) else None
@@ -283,8 +283,8 @@ cdef int transposed(Run run, Level level, list operands, list links, list leaf_s
                     dict exported) except -1:
     """A forward call whose tape holds a rule that is not exact, as values of outer tapes.
 
-    The tape is lifted on the primals alone. The tangent is then the transpose of its reverse sweep, which is linear in
-    the cotangents: the gradient of <sweep(c), v> by c, where v are the tangents of the inputs.
+    The tape is lifted on the primals alone. The reverse sweep is linear in the cotangents, and its transpose gives the
+    tangent. This is the gradient of <sweep(c), v> by c, where v are the tangents of the inputs.
     """
     cdef Tape tape = run.tape
     cdef Run primal = Run(), lifted = Run()
@@ -327,7 +327,7 @@ cdef int transposed(Run run, Level level, list operands, list links, list leaf_s
 
 
 cdef object zeroed(Tape tape, TensorBase t, dict tangents):
-    """The tangent of a tensor of an output; zeros where it does not depend on the inputs."""
+    """The tangent of an output's tensor; zeros if it does not depend on the inputs."""
     cdef Value v = read(t)
     if v.kind == NODE and (<Node>v).level is tape:
         return wrap(<Value>tangents[(<Node>v).slot])

@@ -9,7 +9,7 @@ cdef class Functions:
     cdef int op
     cdef bint implicit              # has residual and correction
     cdef object kernel
-    cdef object jvps                # one function for each operand (or None: slope zero), or one for all, or None
+    cdef object jvps                # one function for each operand (or None: zero derivative), or one for all, or None
     cdef object vjps
     cdef object residual_of         # of an implicit function: residual(out, *operands)
     cdef object correction_of       # and correction(residual, out, *operands)

@@ -1,10 +1,10 @@
-"""Kernel and derivatives of a primitive as functions: a jvp, a vjp, or a residual and its correction.
+"""A primitive's kernel and derivatives as functions: a jvp, a vjp, or a residual and its correction.
 
 Design
 ------
-A rule is given forwards (jvp: linear in each tangent) or backwards (vjp: linear in the cotangent), or both. The one
-that is missing is the transpose of the other: the gradient of <vjp(c), v> by c is jvp(v), the gradient of <jvp(v), c>
-by v is vjp(c). Rules are functions of tensors, so they are themselves differentiated for higher orders.
+A rule is given forwards (jvp: linear in each tangent), backwards (vjp: linear in the cotangent), or both. A missing
+rule is the transpose of the given one: the gradient of <vjp(c), v> by c is jvp(v), and the gradient of <jvp(v), c> by v
+is vjp(c). Rules are functions of tensors, so they are themselves differentiated for higher orders.
 """
 cimport numpy as cnp
 from cpython.object cimport PyObject
@@ -21,12 +21,12 @@ from ..values.taylor cimport times
 from .gradient cimport ALL_INPUTS, NOTHING, gradients, paired
 from .handles cimport TensorBase, read, wrap
 
-READS = {}                          # name -> a rule of what its elements read, for sparsity
+READS = {}                          # name -> a rule for the elements that it reads, for sparsity
 ACCUMULATED = {}                    # name -> a rule for entries of Jacobians
 
 
 cdef Array array_from(str name, object result):
-    """What a kernel returned, as an array of our own."""
+    """The result of a kernel as an array of the engine."""
     if not isinstance(result, np.ndarray) and not np.isscalar(result):
         raise TypeError(f"{name}: the kernel returned a {type(result).__name__}; expected one NumPy array")
     a = np.asarray(result)
@@ -76,7 +76,7 @@ cdef class Functions:
         return None if left is None else self.correction(params, ins, n, out, left)
 
     cdef Value residual(self, object params, PyObject **ins, int n, Value out):
-        """What is zero where `out` is the result for these operands."""
+        """The residual, which is zero where `out` is the result for these operands."""
         settings = dict(params) if params else {}
         left = called_rule(self.residual_of, (wrap(out), *[wrap(<Value>ins[i]) for i in range(n)]), settings)
         if not isinstance(left, TensorBase):
@@ -145,7 +145,7 @@ cdef class Functions:
         return tuple(self.core(**dict(params or ()))) if callable(self.core) else self.core
 
     cdef object reads(self, step, int k):
-        """What is known of what it reads, see dualgrad/sparse/reads.py."""
+        """The elements of operand k that a step reads, see dualgrad/sparse/reads.py."""
         rule = READS.get(self.name)
         found = NotImplemented if rule is None else rule(step, k)
         return step.dense(k, self.core_of(step.params)) if found is NotImplemented else found
@@ -155,7 +155,7 @@ cdef class Functions:
         return walk.refused() if rule is None else rule(walk, step, k, parts, moving)
 
     cdef Value checked(self, str rule, str what, object term, Value like):
-        """A result of a user's rule: zero, or a tensor of the shape and type it stands for."""
+        """A result of a user's rule: None for zero, or a tensor with the shape and type of `like`."""
         cdef Value v
         if term is None:
             return None
@@ -169,7 +169,7 @@ cdef class Functions:
         return typed(v, type_of(like)) if is_inexact(type_of(like)) else v
 
     cdef Value transposed_pull(self, dict settings, list primals, int n, Value out, PyObject **tangents):
-        """The tangent, from a rule that was given backwards."""
+        """The tangent, by the transpose of a vjp."""
         cdef int i
         cdef list along = [i for i in range(n) if tangents[i] is not NULL]
 
@@ -189,7 +189,7 @@ cdef class Functions:
 
     cdef list transposed_push(self, object params, dict settings, list primals, PyObject **ins, int n, Value out,
                               Value ct, const char *wanted):
-        """The cotangents, from a rule that was given forwards."""
+        """The cotangents, by the transpose of a jvp."""
         cdef int i
         cdef list terms = [None] * n
         cdef list along = [i for i in range(n)
@@ -231,7 +231,7 @@ cdef class Functions:
 
     cdef list implicit_pull(self, object params, dict settings, list primals, PyObject **ins, int n, Value out,
                             Value ct, list along):
-        """The cotangents of y(x) with R(x, y) = 0: those of R at fixed y, for the transpose of the correction."""
+        """The cotangents of y(x) with R(x, y) = 0: cotangents of R at fixed y, for the transpose of the correction."""
         def corrected(residual):
             return called_rule(self.correction_of, (residual, wrap(out), *primals), settings)
 
@@ -248,7 +248,7 @@ cdef class Functions:
 
 
 cdef Value sample_of(Value v, Py_ssize_t sample):
-    """One sample of a value that has them along its first axis."""
+    """One sample of a value with samples along its first axis."""
     cdef tuple shape = shape_of(v)
     v = bind1(OP_SLICE, ((sample, 1, 1),) + tuple([(0, extent, 1) for extent in shape[1:]]), v)
     return bind1(OP_RESHAPE, shape[1:], v)
@@ -260,11 +260,11 @@ cdef object described(object x):
     return "None" if x is None else f"a {type(x).__name__}"
 
 cdef Value by_rule(Functions given, object params, PyObject **args, int n, Level level, Algebra algebra, list primals):
-    """A primitive whose derivative is a function, degree by degree, lowest first.
+    """Apply a primitive with functions as rules degree by degree, lowest first.
 
-    With a jvp, D y = jvp(x, y; D x). An implicit function y(x), the solution of R(x, y) = 0, has instead the correction
-    of the residual that is left when y is known to the degree below (Newton's method in the algebra, by one degree a
-    step; without degrees all coefficients are corrected, and one power of nilpotent elements more is right).
+    With a jvp, D y = jvp(x, y; D x). An implicit function y(x) solves R(x, y) = 0. When y is known to some degree, the
+    correction of the remaining residual gives the next degree (Newton's method in the algebra). Without degrees, each
+    step corrects all coefficients, and the result is right for one more power of the nilpotent elements.
     """
     cdef list out = [None] * algebra.dim
     out[0] = bind_list(given.op, params, primals)

@@ -1,14 +1,14 @@
-"""Gradient calls: the engine's side of `grad` and `GradOperation`; pullback.pyx has that of `vjp`.
+"""Gradient calls: the engine's side of `grad` and `GradOperation`. pullback.pyx is the engine's side of `vjp`.
 
 Design
 ------
-`gradients` opens a level, lifts its inputs to leaves, runs the function once, closes the level and sweeps. What it
-returns are values one level down. If an outer reverse level stands behind a leaf or a sensitivity, the whole call
-becomes one instruction there (nested.pyx) and the tape is retained; otherwise the tape is dropped at once.
+`gradients` opens a level, lifts its inputs to leaves, runs the function once, closes the level and sweeps. It returns
+values one level down. If an outer reverse level stands behind a leaf or a sensitivity, the whole call becomes one
+instruction there (nested.pyx) and the tape is kept. Otherwise the tape is dropped at once.
 
-Levels are closed by `finally`, before any sweep, so nothing that raises can leave one open.
+`finally` closes each level before any sweep, so no error can leave one open.
 
-The faces (GradOperation, grad, vjp ...) check their arguments and arrange the results in Python. A part of a call
+The Python functions (GradOperation, grad, vjp ...) check their arguments and arrange the results. A part of a call
 makes a list or dict only when it needs one, since calls nest.
 """
 cimport numpy as cnp
@@ -69,7 +69,7 @@ def run_gradient(str name, fn, tuple args, dict kwargs, tuple positions, list pa
                  bint has_aux, bint want_value):
     """Gradients of the sum of a function's outputs (or of <sens, outputs>) at some positions.
 
-    Returns (value, aux, gradients of inputs, gradients of parameters); value and aux are None where not asked for.
+    Returns (value, aux, gradients of inputs, gradients of parameters); value and aux are None if they are not wanted.
     """
     if outermost_in_graph_mode():
         return recorded_gradient(name, fn, args, kwargs, positions, parameters, sens, has_sens, has_aux, want_value)
@@ -81,7 +81,7 @@ def run_gradient(str name, fn, tuple args, dict kwargs, tuple positions, list pa
 
 cdef object recorded_gradient(str name, fn, tuple args, dict kwargs, tuple positions, list parameters, sens,
                               bint has_sens, bint has_aux, bint want_value):
-    """`run_gradient`, by a program of its own."""
+    """`run_gradient` as a program of its own."""
     def call(sens, *args, **kwargs):
         return gradients(name, fn, args, kwargs, AT_POSITIONS, positions, parameters, sens, has_sens, has_aux,
                          want_value)
@@ -91,9 +91,9 @@ cdef object recorded_gradient(str name, fn, tuple args, dict kwargs, tuple posit
 
 
 def run_outermost(str name, fn, tuple settings, call, tuple args, dict kwargs):
-    """What a transform of `fn` is called for: `call` itself, or recorded if this is an outermost call in Graph mode.
+    """Run `call` for a transform of `fn`, recorded if this is an outermost call in Graph mode.
 
-    `settings` is all that decides, beside `fn` and the arguments, what is computed.
+    Beside `fn` and the arguments, the computation depends only on `settings`.
     """
     if outermost_in_graph_mode():
         return transform_called(name, fn, settings, None, call, args, kwargs)
@@ -155,7 +155,7 @@ cdef tuple gradients(str name, object fn, tuple args, dict kwargs, Which which, 
 
 
 cdef tuple with_leaves_at(Tape tape, tuple args, tuple positions, list slots, list originals):
-    """The arguments with leaves of the tape in the place of some."""
+    """The arguments, with leaves of the tape at some positions."""
     cdef list lifted_args = list(args)
     for p in positions:
         originals.append(lifted_args[p])
@@ -164,7 +164,7 @@ cdef tuple with_leaves_at(Tape tape, tuple args, tuple positions, list slots, li
 
 
 cdef tuple with_leaves(Tape tape, tuple args, Which which, list slots, list originals):
-    """The arguments with leaves of the tape in the place of all that hold tensors, or of the first that does."""
+    """The arguments, with leaves of the tape in place of all that hold tensors, or of the first one."""
     cdef tuple lifted_args = PyTuple_New(len(args))
     cdef Py_ssize_t i
     for i in range(len(args)):
@@ -178,7 +178,7 @@ cdef tuple with_leaves(Tape tape, tuple args, Which which, list slots, list orig
 
 
 cdef int leave_out_constants(list out_slots, list seeds) except -1:
-    """Leave out the outputs that are constants of the tape, and the seeds that were given for them."""
+    """Leave out the outputs that are constants of the tape, and their seeds."""
     cdef list kept = [i for i in range(len(out_slots)) if out_slots[i] >= 0]
     if seeds:
         seeds[:] = [seeds[i] for i in kept]
@@ -187,7 +187,8 @@ cdef int leave_out_constants(list out_slots, list seeds) except -1:
 
 
 cdef int find_parameters(Tape tape, list parameters, list parameter_at, list slots) except -1:
-    """The leaves at which each parameter was read (None: not at all), added to the slots whose gradients are wanted."""
+    """Find the leaves at which each parameter was read (None: not read), and add them to the slots with wanted
+    gradients."""
     for p in parameters:
         found = None if tape.parameter_slots is None else tape.parameter_slots.get(id(p))
         parameter_at.append(found)
@@ -197,12 +198,12 @@ cdef int find_parameters(Tape tape, list parameters, list parameter_at, list slo
 
 
 cdef class GradientFunction:
-    """What GradOperation makes: a function of the inputs of `fn` that returns gradients."""
+    """The result of GradOperation: a function of the inputs of `fn` that returns gradients."""
     cdef readonly object fn
     cdef bint get_all
     cdef bint by_list
     cdef bint sens_param
-    cdef object parameters_of           # for a list left out: finds the parameters at each call
+    cdef object parameters_of           # without a list: finds the parameters at each call
     cdef list parameters
     cdef bint single
 
@@ -221,13 +222,13 @@ cdef class GradientFunction:
         return deferring(self, args, kwargs) if may_defer() else self.compute(args, kwargs)
 
     cdef object recorded(self, tuple args, dict kwargs):
-        """The gradients, by a program of their own."""
+        """The gradients, as a program of their own."""
         settings = self.get_all, self.by_list, self.sens_param, self.single
         return transform_called("GradOperation", self.fn, settings, self.parameters,
                                 lambda *a, **k: self.compute(a, k), args, kwargs)
 
     cdef object compute(self, tuple args, dict kwargs):
-        """The gradients, not recorded by themselves."""
+        """The gradients, without a recording of their own."""
         cdef object sens = None
         cdef tuple result
         cdef list inputs, parameters
@@ -284,14 +285,14 @@ cdef tuple links_of(Tape tape):
 
 
 cdef int remember_outer(Tape tape, list outer) except -1:
-    """Note what a closed tape depends on, before rules or hooks run, which may have kept values of it. The claims are
-    noted, not values or levels, so that tapes never refer to each other in a circle."""
+    """Note the levels that a closed tape depends on, before rules or hooks run, which may have kept its values. The
+    tape keeps the claims of these levels, so that tapes never refer to each other in a circle."""
     tape.claim().outer = [(<Node>link).level.claim() for link in outer if (<Value>link).kind == NODE]
     return 0
 
 
 cdef int release(Tape tape) except -1:
-    """Drop what a closed tape that stays alive depends on."""
+    """Drop the references to outer values of a closed tape that stays alive."""
     tape.leaf_links = None
     tape.linked = None
     tape.parameter_leaves = None
@@ -300,9 +301,11 @@ cdef int release(Tape tape) except -1:
 
 cdef bint pull_back(Tape tape, list slots, list leaf_slots, list links, list seed_slots, list seeds, list value_slots,
                     list gradients, dict exported, bint once) except -1:
-    """Sweep a closed tape (once: for the only time). `gradients` receives those of `slots` (None for zero), `exported`
-    the values that leave the call. If an outer value stands behind it, the call goes on that value's tape; returns
-    whether it did."""
+    """Sweep a closed tape; with `once`, for the only time.
+
+    `gradients` receives the gradients of `slots` (None for zero), and `exported` the values that leave the call. If an
+    outer value stands behind the call, the call is written on the tape of that value. Returns True in that case.
+    """
     cdef Py_ssize_t n = tape.values.n, i
     cdef Run run = Run()
     cdef Slots adjoints = new_slots(n)
@@ -324,7 +327,7 @@ cdef bint pull_back(Tape tape, list slots, list leaf_slots, list links, list see
         for slot in value_slots:
             exported[slot] = tape.values.get(slot)
     for i in range(len(seeds)):
-        if type_of(<Value>seeds[i]) != cnp.NPY_BOOL:        # a truth value has no slope, also as an output
+        if type_of(<Value>seeds[i]) != cnp.NPY_BOOL:        # a bool has no derivative, also as an output
             accumulate(adjoints, seed_slots[i], stripped(<Value>seeds[i]))
     if len(slots) == len(tape.leaf_slots):
         needed = <char *>PyMem_RawMalloc(n + 1)
@@ -382,7 +385,8 @@ cdef tuple finish(Tape tape, list slots, Py_ssize_t n_inputs, list originals, li
 
 
 cdef int call_hooks(list originals, list parameters, list parameter_at, list gradients, Py_ssize_t i) except -1:
-    """Have the hooks of inputs and parameters change their gradients; None stands for zero, which no hook is given."""
+    """Let the hooks of inputs and parameters change their gradients. Zero gradients are None, and hooks do not see
+    them."""
     cdef Py_ssize_t k = 0, j
     cdef Value v
     if not hooks_exist():
@@ -416,7 +420,7 @@ cdef int fill_zeros(Tape tape, list slots, list gradients) except -1:
 
 
 cdef list of_inputs(list originals, list gradients):
-    """The first gradients, each in the nesting of the input it belongs to."""
+    """The first gradients, each in the nesting of its input."""
     cdef list inputs = []
     cdef Py_ssize_t i = 0, n
     for x in originals:
@@ -432,7 +436,7 @@ cdef list of_inputs(list originals, list gradients):
 
 
 cdef list of_parameters(list parameters, list parameter_at, list gradients, Py_ssize_t i):
-    """Gradients of parameters, each the sum over the leaves it was read at; zeros for those not read."""
+    """Gradients of parameters, each the sum over the parameter's leaves; zeros for parameters that were not read."""
     cdef list weights = []
     cdef Value v
     for p, found in zip(parameters, parameter_at):
@@ -509,8 +513,8 @@ cdef list taped_sweep(Run run, list slots, list leaf_slots, list links, list see
 
 
 cdef list paired(list outputs, list along):
-    """Outputs that are linear in what is differentiated, each brought to one type with what it is going to be
-    multiplied by, which differ for integers alone; that is changed in place."""
+    """Cast each output and its factor in `along` to their common type, both in place. The types differ only for
+    integers."""
     cdef Py_ssize_t k
     cdef int typenum
     cdef Value v, t

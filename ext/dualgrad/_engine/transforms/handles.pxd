@@ -1,4 +1,4 @@
-# Handles: what users hold. See handles.pyx.
+# Handles: the objects that users hold. See handles.pyx.
 from cpython.object cimport PyObject
 
 from ..arrays.array cimport Array, Value
@@ -23,22 +23,22 @@ cdef extern from *:
 
 
 cdef class Alias:
-    """What a handle shares with others: see handles.pyx."""
-    cdef TensorBase source      # of a view: the tensor whose elements it shows; None for a tensor of its own
+    """The relation of a handle to handles that share its elements: see handles.pyx."""
+    cdef TensorBase source      # of a view: the tensor whose elements it shows; otherwise None
     cdef readonly object how    # of a view: how the elements are taken (ops/index/_views.py)
-    cdef public object layout   # a NumPy array of single bytes that lies in memory as NumPy's would; None for C order
-    cdef readonly bint array    # NumPy's rules hold: functions, slices and `+=` give what NumPy's give for arrays
-    cdef readonly object refused    # why it must not be written into; None if it may be
+    cdef public object layout   # a bool NumPy array in the memory order of NumPy's result; None for C order
+    cdef readonly bint array    # NumPy's rules hold: functions, slices and `+=` work as for NumPy arrays
+    cdef readonly object refused    # the reason why writes are refused; None if they are allowed
     cdef PyObject *handle       # of a view: the tensor that owns this
     cdef Alias listing          # of a view: the alias of the source, which lists it
-    cdef Py_ssize_t place       # of a view: where it is listed
+    cdef Py_ssize_t place       # of a view: its index in that list
     cdef PyObject **views       # the aliases of all views of this tensor, without references
     cdef Py_ssize_t n, room
 
 
-cdef enum:                          # what happens in a closed call beside primitives, by numbers above all opcodes
+cdef enum:                          # entries of a history beside primitives; above all opcodes
     STOPPED = 1000001
-    WEAK                            # the number of a step of a loop is an operand
+    WEAK                            # the step number of a loop is an operand
     TRANSFORMED                     # a transform takes and returns tensors
     HAS_RULE                        # a function with a rule of its own
 
@@ -46,11 +46,12 @@ cdef enum:                          # what happens in a closed call beside primi
 cdef class TensorBase:
     cdef Value value            # read by `value_in`, written by `put`: threads share handles
     cdef bint parameter         # a Parameter: reading it registers with the open levels that differentiate it
-    cdef bint captured          # some recorded function can reach it otherwise than as an argument: see `is_captured`
+    cdef bint captured          # a recorded function can reach it, not as an argument: see `is_captured`
     cdef long long birth        # the level serial when it was made
-    # Called with the gradient by this tensor, return the one to use; None for no hooks: see `hooks_of` and `set_hooks`.
+    # A function of the gradient by this tensor, which returns the gradient to use; or None. See `hooks_of`,
+    # `set_hooks`.
     cdef object hooks
-    cdef digest_t mark          # made in a closed call: which tensor of it this is, see closed_call.pyx
+    cdef digest_t mark          # identifies a tensor made in a closed call, see closed_call.pyx
     cdef Alias alias            # of arrays, of views and of tensors that have views; else None
 
 
@@ -73,7 +74,7 @@ cdef int put_mark(TensorBase t, ClosedCall closed, digest_t mark) except -1
 
 
 cdef inline ClosedCall noting():
-    """The closed call that notes what Python executes now, or None."""
+    """The closed call whose history notes the current operations, or None."""
     return None if thread_state().closed_call is NULL else noting_call()
 
 
@@ -108,7 +109,8 @@ cdef object kind_of_alias(TensorBase t)
 
 
 cdef inline bint is_simply(TensorBase t, object kind) noexcept:
-    """Whether a tensor is an array (True) or none (False), and surely shares no elements with another one."""
+    """True if a tensor is an array (kind True) or is not (kind False), and certainly shares no elements with
+    another."""
     if t.alias is None or t.alias is ARRAY_ALIAS:
         return (kind is True) if t.alias is ARRAY_ALIAS else kind is False
     return (t.alias.source is None and t.alias.n == 0 and t.alias.layout is None and t.alias.refused is None
@@ -119,12 +121,12 @@ cdef int relate(list before, list after) except -1
 
 
 cdef inline Value value_in(TensorBase t):
-    """What a tensor holds; None before its __init__ has run. The next look may find another value."""
+    """The value of a tensor; None before its __init__ has run. The next call may return another value."""
     cdef Value v = dg_value_in(t)
     return renewed_view(t) if v is None and t.alias is not None else v
 
 
 cdef inline int put(TensorBase t, Value v) except -1:
-    """Give a tensor another value; its views show that from now on."""
+    """Give a tensor another value, which its views show from now on."""
     dg_put_value(t, v)
     return 0 if t.alias is None else outdate_views(t)

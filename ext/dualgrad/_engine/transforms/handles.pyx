@@ -1,19 +1,19 @@
-"""Handles: what users hold, and what a value is seen as through it.
+"""Handles: the objects that users hold, and the values of handles as the open levels see them.
 
 Design
 ------
-A Tensor is a handle on an immutable value, whatever its kind: inside a function that is being differentiated it holds
-a node or a dual, and looks the same. Assignment (`t[i] = v`, `set_data`, an optimiser's step) rebinds the handle, also
-while another thread reads it: that thread has the whole former value or the whole new one. So code that needs several
-things of a value (type, shape, numbers) reads it once.
+A Tensor is a handle on an immutable value of any kind. Inside a differentiated function it holds a node or a dual, and
+looks the same. Assignment (`t[i] = v`, `set_data`, an optimiser's step) rebinds the handle, even while another thread
+reads it: that thread sees the whole former value or the whole new one. So code that needs several properties of a value
+(type, shape, numbers) reads the handle once.
 
-A view is a handle whose elements are those of another one, its source: NumPy's views, for arrays (`Alias`). A write
-into a view is a write into its source (ops/index/indexing.py). A new value of the source takes the values of its views
-away, and the next look at a view takes its elements from the source again. So looking costs what it costs for any
-handle, and a write costs a few nanoseconds for each view that lives.
+A view is a handle that shows elements of another handle, its source: NumPy's views, for arrays (`Alias`). A write into
+a view is a write into its source (ops/index/indexing.py). A new value of the source removes the values of its views.
+The next read of a view takes its elements from the source again. So reads cost the same for all handles, and a write
+costs a few nanoseconds for each living view.
 
-A parameter is by itself no value of any level. When a primitive reads it, every open level that differentiates it
-adds its leaf, lowest level first.
+A parameter itself is not a value of any level. When a primitive reads it, every open level that differentiates it adds
+its leaf, lowest level first.
 """
 cimport cython
 from cpython.mem cimport PyMem_RawFree, PyMem_RawRealloc
@@ -56,7 +56,7 @@ cdef dict NO_SETTINGS = {}
 
 
 def install(type tensor, dict dtypes):
-    """Tell the engine the face's Tensor class, and its types by number."""
+    """Set the Tensor class, and the dtypes by type number."""
     global TENSOR
     TENSOR = tensor
     if not DG_DEBUG:
@@ -78,11 +78,11 @@ cdef object wrap(Value v):
     return t
 
 
-cdef dg_pool HANDLES                # tensors of no derived class that were freed
+cdef dg_pool HANDLES                # freed tensors, except those with a derived class
 
 
 cdef void free_handle(PyObject *self) noexcept:
-    """Free a tensor, maybe of a derived class: then that has freed what it adds."""
+    """Free a tensor. A derived class has already freed its own fields."""
     if dg_lives_on(self):
         return
     PyObject_GC_UnTrack(self)
@@ -105,17 +105,17 @@ cdef void free_plain_handle(PyObject *self) noexcept:
 
 
 cdef bint is_plain(object x) noexcept:
-    """Whether something is a Tensor of no derived class, so that it has no attributes of its user's."""
+    """True for a Tensor that is not of a derived class, so that it has no attributes of users."""
     return type(x) is TENSOR
 
 
 cdef bint is_plain_class(object kind) noexcept:
-    """Whether a class is Tensor itself. It is a Python class, but its objects are freed by `free_handle`."""
+    """True if a class is Tensor itself. It is a Python class, but `free_handle` frees its objects."""
     return kind is TENSOR
 
 
 cdef inline Value held(TensorBase t):
-    """The value of a tensor by itself."""
+    """The tensor's own value; raises if it has none."""
     cdef Value v = value_in(t)
     if v is None:
         raise RuntimeError("a tensor is used before its __init__ has run; call super().__init__() first (a tensor "
@@ -124,7 +124,7 @@ cdef inline Value held(TensorBase t):
 
 
 cdef inline Value current(TensorBase t):
-    """The value of a tensor by itself; a recording learns where it comes from."""
+    """The tensor's own value, which an active recording refers to."""
     cdef Value v = held(t)
     if v.kind != ARRAY:
         return v if thread_state().environment is NULL else lowered(v, current_environment())
@@ -132,12 +132,13 @@ cdef inline Value current(TensorBase t):
 
 
 cdef inline Array kept_numbers(Array a):
-    """An array with its numbers; inside of a derivative, which may read it later, in memory that no user writes to."""
+    """An array with its numbers. A derivative may read it later, so inside one it is in memory that no user writes
+    to."""
     return with_numbers(a) if a.owner or thread_state().level is NULL else apart(with_numbers(a))
 
 
 cdef Value base(TensorBase t):
-    """The value of a tensor by itself, as the active closed call sees it."""
+    """The tensor's own value, as the active closed call sees it."""
     cdef PyObject *closed = thread_state().closed_call
     if closed is NULL or t.birth >= (<ClosedCall>closed).level.serial:
         return current(t)
@@ -145,7 +146,7 @@ cdef Value base(TensorBase t):
 
 
 cdef Value within(TensorBase t, ClosedCall closed):
-    """The value in a closed call of a handle that is older."""
+    """The value of an older handle in a closed call."""
     found = closed.table.get(id(t))
     if found is not None:
         return <Value>found
@@ -154,7 +155,8 @@ cdef Value within(TensorBase t, ClosedCall closed):
 
 
 cdef Value seen(TensorBase t, ClosedCall closed, long long before):
-    """The value of a tensor in a closed call (None: outside of all) as the levels opened there before a time see it."""
+    """The value of a tensor in a closed call (None: outside all) for levels that were opened there before serial
+    `before`."""
     cdef Level level
     cdef Value v
     cdef list levels
@@ -204,7 +206,7 @@ cdef ClosedCall current_closed_call():
 
 
 cdef ClosedCall swap_closed_call(ClosedCall closed):
-    """Make another closed call (None for none) the innermost one; returns the former."""
+    """Make a closed call, or None, the innermost one; return the former one."""
     cdef ClosedCall former = current_closed_call()
     if closed is not None:
         Py_INCREF(closed)
@@ -215,7 +217,7 @@ cdef ClosedCall swap_closed_call(ClosedCall closed):
 
 
 cdef Array number_of(Value v, str what, bint shown):
-    """The numbers of a value that is one number (or array) whatever the sample. shown: they are for printing."""
+    """The numbers of a value that does not depend on the sample; raises for others. shown: they are for printing."""
     cdef int first
     cdef Array a = shaped_array(v, &first)
     given_to_python(a, what)
@@ -229,7 +231,7 @@ cdef Array number_of(Value v, str what, bint shown):
 
 
 cdef int refuse_samples(Value v, str what) except -1:
-    """Note that Python was not given the numbers of a value that stands for samples."""
+    """Note that Python was refused the numbers of a value that stands for samples."""
     while v.kind != BATCH:
         v = (<Node>v).primal if v.kind == NODE else <Value>(<Dual>v).parts[0]
     line = user_line()
@@ -239,7 +241,7 @@ cdef int refuse_samples(Value v, str what) except -1:
 
 
 cdef Level carrier(Value v):
-    """The level that the derivative of a value, or its samples, belong to; None for a constant."""
+    """The level to which the derivative of a value, or its samples, belong; None for a constant."""
     cdef Level level
     if v.kind == NODE:
         level = (<Node>v).level
@@ -257,8 +259,10 @@ cdef Level carrier(Value v):
 
 
 def carried(TensorBase t not None):
-    """What plain numbers of a tensor would lose: the name of the transform, whether it is one of samples, and the
-    user's line. None where they lose nothing."""
+    """The transform whose derivative or samples are lost in plain numbers of a tensor.
+
+    Returns its name, True if it maps samples, and the user's line; None if nothing is lost.
+    """
     cdef Level level = carrier(read(t))
     cdef ClosedCall closed = current_closed_call()
     if level is None:
@@ -271,7 +275,7 @@ def carried(TensorBase t not None):
 
 
 def refused(TensorBase t not None, str what, str advice):
-    """Note that plain numbers of a tensor were refused: see `refuse`."""
+    """Note that Python was refused plain numbers of a tensor: see `refuse`."""
     cdef Level level = carrier(read(t))
     cdef ClosedCall closed = current_closed_call()
     while closed is not None and closed.level is not level:
@@ -279,14 +283,14 @@ def refused(TensorBase t not None, str what, str advice):
     if closed is None:
         refuse(level, what, advice)
         return
-    while level.outer is not None:              # a loop or a block, of values of whichever transforms are around it
+    while level.outer is not None:              # a loop or a block: its values may belong to all transforms around it
         level = level.outer
         refuse(level, what, advice)
 
 
 cdef Array array_operand(object array):
-    """A NumPy array as an operand. A tape and a program read it later, when its user may have changed it: they get a
-    copy."""
+    """A NumPy array as an operand. A tape and a program get a copy: they read it later, when its user may have changed
+    it."""
     cdef dg_thread *thread = thread_state()
     if thread.level is NULL and thread.tracer is NULL:
         return from_ndarray(array)
@@ -297,7 +301,7 @@ cdef Array array_operand(object array):
 # ------------------------------------------------------------------------------------- histories of closed calls
 
 cdef ClosedCall noting_call():
-    """The innermost closed call, or None if a recording is active in it: later runs may find that made."""
+    """The innermost closed call; None if a recording is active in it, which later runs may find made."""
     cdef dg_thread *thread = thread_state()
     cdef ClosedCall closed = <ClosedCall>thread.closed_call
     if thread.tracer is NULL or thread.tracer is closed.tracer or not (<Tracer>thread.tracer).repeats():
@@ -306,19 +310,19 @@ cdef ClosedCall noting_call():
 
 
 cdef int entering(object x) except -1:
-    """Python calls a primitive, or gives one a number, a setting or a NumPy array."""
+    """Add a primitive to the history, or a number, setting or NumPy array that Python gives to one."""
     cdef ClosedCall closed = noting()
     return 0 if closed is None else add_to_history(closed, digest_of(x))
 
 
 cdef int entering_op(int op) except -1:
-    """Python calls a primitive, or a transform."""
+    """Add a primitive or a transform to the history, by its number."""
     cdef ClosedCall closed = noting()
     return 0 if closed is None else add_to_history(closed, <digest_t>op)
 
 
 cdef int note_operand(object x) except -1:
-    """Python gives a tensor to a primitive, or a transform."""
+    """Add a tensor to the history that is an operand of a primitive or transform."""
     cdef ClosedCall closed = noting()
     if closed is None:
         return 0
@@ -328,7 +332,7 @@ cdef int note_operand(object x) except -1:
 
 
 cdef digest_t mark_of(TensorBase t, ClosedCall closed) except? 0:
-    """Which tensor this is in a closed call."""
+    """The mark of a tensor in a closed call."""
     if t.birth >= closed.level.serial:
         return t.mark
     found = closed.marks.get(id(t))
@@ -339,7 +343,7 @@ cdef digest_t mark_of(TensorBase t, ClosedCall closed) except? 0:
 
 
 cdef int give_mark(TensorBase t) except -1:
-    """The mark of a tensor that is made in a closed call, or given a new value there."""
+    """Mark a tensor that was made in a closed call, or got a new value there."""
     cdef ClosedCall closed = noting()
     if closed is not None:
         closed.made += 1
@@ -356,18 +360,18 @@ cdef int put_mark(TensorBase t, ClosedCall closed, digest_t mark) except -1:
 
 
 cdef Moment now():
-    """The history before a primitive is applied, or a transform changes it in a way that depends on derivatives."""
+    """The history before a primitive, or before a transform's operations that depend on the order of a derivative."""
     return moment(noting())
 
 
 cdef int back_to(Moment before) except -1:
-    """The history is what it was."""
+    """Restore the history."""
     cdef ClosedCall closed = noting()
     return 0 if closed is None else put_back(closed, before)
 
 
 cdef object marked(Value v, Moment before):
-    """A new Tensor on the result of a primitive, which may have called rules since."""
+    """A new Tensor on the result of a primitive. Rules that ran since `before` are removed from the history."""
     cdef ClosedCall closed = noting()
     if closed is not None:
         put_back(closed, before)
@@ -375,7 +379,7 @@ cdef object marked(Value v, Moment before):
 
 
 cdef object renewed(Value v, TensorBase t):
-    """A new Tensor that stands for t, with another value."""
+    """A new Tensor with another value and the mark of t."""
     cdef ClosedCall closed = noting()
     cdef TensorBase made
     if closed is None:
@@ -387,7 +391,7 @@ cdef object renewed(Value v, TensorBase t):
 
 
 def operand_from(array):
-    """A NumPy array that is an operand as a tensor, which shares its memory where no one reads it later."""
+    """A NumPy array as a tensor operand. It shares the array's memory if nothing reads it later."""
     return wrap(array_operand(array))
 
 
@@ -401,15 +405,17 @@ cdef Value value_of(object x):
 
 
 def stop(TensorBase t not None):
-    """The tensor's number as a constant of every level."""
+    """The tensor as a constant of every level."""
     entering_op(STOPPED)
     note_operand(t)
     return wrap(constant_of(base(t)))
 
 
 def watch_rebinding(look):
-    """Have a function called with each handle that this thread is about to give a new value; None for no such function.
-    Returns the former one. Replayed programs do not call it: what they change is written in them."""
+    """Call a function with each handle that this thread is about to give a new value; None for no function.
+
+    Returns the former function. Replayed programs do not call it: their changes are written in them.
+    """
     cdef dg_thread *thread = thread_state()
     former = None if thread.rebinding is NULL else <object>thread.rebinding
     if look is not None:
@@ -421,7 +427,7 @@ def watch_rebinding(look):
 
 
 cdef int rebound(TensorBase t, Value v) except -1:
-    """Give a handle a new value; one that is older than the active closed call keeps its own until that is left."""
+    """Give a handle a new value. A handle older than the active closed call keeps its own value until the call ends."""
     cdef dg_thread *thread = thread_state()
     cdef ClosedCall closed = current_closed_call()
     cdef Value former
@@ -459,7 +465,7 @@ cdef dg_shared_lock VIEWS_LOCK      # held while a list of views is read or chan
 cdef object TAKE = None, LAYOUT = None
 
 
-@cython.no_gc_clear                 # a view is listed by its source, which the alias of a view keeps until it is freed
+@cython.no_gc_clear                 # a source lists its views, so a view's alias keeps its source until it is freed
 cdef class Alias:
 
     def __dealloc__(self):
@@ -474,7 +480,7 @@ cdef class Alias:
 
     @property
     def root(self):
-        """The tensor whose elements a view shows; None for a tensor that is no view."""
+        """The tensor whose elements a view shows; None for other tensors."""
         return self.source
 
 
@@ -483,19 +489,19 @@ ARRAY_ALIAS.array = True
 
 
 def use_views(take, layout):
-    """Set the functions that take the elements of a view, and tell how NumPy's would lie in memory."""
+    """Set the functions that take the elements of a view and find its layout in memory."""
     global TAKE, LAYOUT
     TAKE = take
     LAYOUT = layout
 
 
 cdef object layout_in(TensorBase t):
-    """The layout of a tensor, which a view finds in that of its root."""
+    """The layout of a tensor; a view finds it in the layout of its root."""
     return LAYOUT(t)
 
 
 cpdef object as_array(TensorBase t):
-    """The tensor, as an array from now on: NumPy's rules hold for it."""
+    """Make a tensor an array, for which NumPy's rules hold, and return it."""
     if t.alias is None:
         t.alias = ARRAY_ALIAS
     elif not t.alias.array:
@@ -504,7 +510,7 @@ cpdef object as_array(TensorBase t):
 
 
 cpdef object refuse_writes(TensorBase t, object reason):
-    """The tensor, an array that must not be written into."""
+    """Make a tensor an array that refuses writes, and return it."""
     cdef Alias alias = Alias()
     alias.array = True
     alias.refused = reason
@@ -513,7 +519,7 @@ cpdef object refuse_writes(TensorBase t, object reason):
 
 
 cpdef object as_view(TensorBase t, TensorBase source, how, layout, refused):
-    """A tensor of elements of another one, as a view of them from now on. The source is no view."""
+    """Make a tensor of elements of `source` a view of it, and return it. The source is not a view itself."""
     cdef Alias alias = Alias(), other = own_alias(source)
     cdef Py_ssize_t room
     cdef void *grown
@@ -539,7 +545,7 @@ cpdef object as_view(TensorBase t, TensorBase source, how, layout, refused):
 
 
 def layout_of(TensorBase t not None):
-    """A NumPy array of single bytes that has the shape of a tensor and lies in memory as NumPy's array would."""
+    """A bool NumPy array with the shape of a tensor, in the memory order of NumPy's array."""
     cdef Alias alias = own_alias(t)
     if alias.layout is None:
         alias.layout = np.empty(shape_of(value_in(t)), np.bool_)
@@ -547,12 +553,12 @@ def layout_of(TensorBase t not None):
 
 
 def set_layout(TensorBase t not None, layout):
-    """Say how NumPy's array would lie in memory in place of a tensor."""
+    """Set the layout that NumPy's array would have in memory in place of a tensor."""
     own_alias(t).layout = layout
 
 
 cdef Alias own_alias(TensorBase t):
-    """The alias of a tensor, which no other tensor has."""
+    """The alias of a tensor; a new one if it has none, or shares it."""
     cdef Alias alias = t.alias
     if alias is None or alias is ARRAY_ALIAS:
         alias = Alias()
@@ -562,7 +568,7 @@ cdef Alias own_alias(TensorBase t):
 
 
 cdef object heir(TensorBase t, Value v):
-    """A new tensor on a value that stands for a tensor: an array for an array."""
+    """A new tensor on a value that replaces a tensor: an array for an array."""
     cdef TensorBase new = wrap(v)
     if t.alias is not None and t.alias.array:
         new.alias = ARRAY_ALIAS
@@ -572,7 +578,7 @@ cdef object heir(TensorBase t, Value v):
 
 
 cdef int relate(list before, list after) except -1:
-    """Make views of new tensors that stand for views: of what stands for their sources, or of sources outside."""
+    """Make new tensors views where they replace views: of the replacement of the source, or of a source outside."""
     cdef Py_ssize_t i
     cdef TensorBase t, source
     cdef dict places = None
@@ -590,7 +596,7 @@ cdef int relate(list before, list after) except -1:
 
 
 cdef Value renewed_view(TensorBase t):
-    """The value of a view whose source has another one; None for a handle that has no value yet."""
+    """The value of a view after a change of its source; None for a handle that has no value yet."""
     cdef Value v
     cdef TensorBase found
     cdef ClosedCall closed = current_closed_call(), former
@@ -607,12 +613,12 @@ cdef Value renewed_view(TensorBase t):
     finally:
         swap_closed_call(former)
     if not tracing() or v.kind != ARRAY:
-        dg_put_value(t, v)              # what a recording computes belongs to the recording
+        dg_put_value(t, v)              # a value computed by a recording belongs to it
     return v
 
 
 cdef int outdate_views(TensorBase t) except -1:
-    """Take the values of the views of a tensor away: it has another value now."""
+    """Remove the values of the views of a tensor, because it has another value now."""
     cdef Alias alias = t.alias
     cdef TensorBase view
     cdef Py_ssize_t i = 0
@@ -634,7 +640,7 @@ cdef int outdate_views(TensorBase t) except -1:
         i += 1
         if view is None:
             continue
-        if closed is not None and view.birth < closed.level.serial:     # the table of the call has its value
+        if closed is not None and view.birth < closed.level.serial:     # its value is in the table of the call
             within(view, closed)
             found = <TensorBase>TAKE(view)
             closed.table[id(view)] = read(found)
@@ -649,7 +655,7 @@ cdef int outdate_views(TensorBase t) except -1:
 
 
 cdef bint has_view_in(TensorBase t, dict handles) except -1:
-    """Whether one of the views of a tensor is among some handles, by id."""
+    """True if a view of a tensor is among some handles, by id."""
     cdef Py_ssize_t i
     if t.alias is None:
         return False
@@ -660,7 +666,7 @@ cdef bint has_view_in(TensorBase t, dict handles) except -1:
 
 
 cdef bint are_apart(list tensors) except -1:
-    """Whether no tensor shares elements with another one of these, or with a tensor that some recorded function can
+    """True if no tensor shares elements with another one of these, or with a tensor that a recorded function can
     reach."""
     cdef TensorBase t, root
     cdef Py_ssize_t i
@@ -683,8 +689,7 @@ cdef bint are_apart(list tensors) except -1:
 
 
 cdef object kind_of_alias(TensorBase t):
-    """What decides whether a program made for a tensor is right for another one: whether it is an array, may be written
-    into, and how it lies in memory."""
+    """The properties on which a program made for a tensor depends: array or not, writable or not, layout in memory."""
     cdef Alias alias = t.alias
     if alias is None:
         return False
@@ -696,7 +701,7 @@ cdef object kind_of_alias(TensorBase t):
 
 # ---------------------------------------------------------------------------------------------------------- hooks
 
-cdef bint HOOKS_EXIST = False       # whether any tensor has ever had hooks; most programs have none
+cdef bint HOOKS_EXIST = False       # True once a tensor had hooks; most programs have none
 
 
 cdef bint hooks_exist() noexcept:
@@ -710,13 +715,13 @@ cdef int give_hooks(TensorBase t, object hooks) except -1:
 
 
 cdef Value after_hooks(TensorBase t, Value gradient):
-    """The gradient by a tensor, as its hooks leave it."""
+    """The gradient by a tensor, changed by its hooks."""
     cdef object hooks = hooks_of(t)
     return gradient if hooks is None else read(<TensorBase>called_rule(hooks, (wrap(gradient),), NO_SETTINGS))
 
 
 cdef int no_hooks(str name, TensorBase t) except -1:
-    """Raise if a tensor that a forward derivative is taken by has hooks: they are for gradients."""
+    """Raise if an input of a forward derivative has hooks: they are for gradients."""
     if hooks_of(t):
         raise NotImplementedError(f"{name}: a tensor has a hook on its gradient, which a derivative in forward mode "
                                   f"never computes; take the derivative in reverse mode (grad, vjp, jacrev), or remove "
@@ -757,7 +762,8 @@ cdef class TensorBase:
         first_or_next(self, v)
 
     def _hold(self, TensorBase other not None):
-        """Hold what another tensor does, its derivative included. Numbers are copied: an array may share them."""
+        """Hold the value of another tensor, with its derivative. Numbers are copied, because an array may share
+        them."""
         cdef Value v = read(other)
         if v.kind == ARRAY and not tracing():
             v = copy_of(to_ndarray(<Array>v))
@@ -771,7 +777,7 @@ cdef class TensorBase:
         rebound(self, v)
 
     def _detached(self):
-        """A plain Tensor of the current number, a constant of every level."""
+        """A plain Tensor of the current numbers, a constant of every level."""
         return stop(self)
 
     @property
@@ -784,7 +790,7 @@ cdef class TensorBase:
 
     @property
     def _hooks(self):
-        """What is called with the gradient by this tensor; None for nothing."""
+        """The function that is called with the gradient by this tensor; or None."""
         return hooks_of(self)
 
     @property
@@ -793,7 +799,7 @@ cdef class TensorBase:
 
     @property
     def _is_array(self):
-        """Whether NumPy's rules hold: see `Alias`."""
+        """True if NumPy's rules hold: see `Alias`."""
         return self.alias is not None and self.alias.array
 
     @property
@@ -811,11 +817,11 @@ cdef class TensorBase:
         return (<Dual>v).level.serial if v.kind == DUAL else 0
 
     def _numpy(self):
-        """A read-only view of the number."""
+        """A read-only view of the numbers."""
         return numbers_of(self, False)
 
     def _shown(self):
-        """The same, for printing."""
+        """The numbers, for printing."""
         return numbers_of(self, True)
 
     @property

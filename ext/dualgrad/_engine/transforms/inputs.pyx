@@ -1,9 +1,9 @@
 """Numbers and arrays as inputs of transforms.
 
-Where a transform differentiates, a floating or complex number is a tensor of its type, and so is a NumPy array of such
-numbers: a float is float64. The face converts them before anything is recorded, so that a number is an operand of the
-program and not a part of it. An integer there is an error. None, texts and other objects stay what they are; they are
-left out of results. So do numbers in fields of named tuples, dataclasses and the like: they are settings.
+Where a transform differentiates, a floating or complex number becomes a tensor of its type (a float: float64). So does
+a NumPy array of such numbers. The Python layer converts them before anything is recorded, so a number is an operand of
+the program and not a part of it. An integer there is an error. None, texts and other objects stay unchanged and are
+left out of results. So are numbers in fields of named tuples, dataclasses and the like: they are settings.
 """
 from ..arrays.array import np
 
@@ -16,8 +16,8 @@ from .handles cimport TensorBase, as_array, has_view_in, refuse_writes, value_in
 
 
 def as_input(str name, str what, x):
-    """The same nest with tensors for its numbers and arrays, and with its own lists and dicts: the user's may change
-    before a transform has read them again. The nest itself if it holds no tensor."""
+    """The same nest with tensors for its numbers and arrays, and with its own lists and dicts: users may change theirs
+    before a transform reads them again. Without tensors, the nest itself."""
     if isinstance(x, TensorBase):
         return x
     x = CONVERTING.walk(x, False, (name, what, x))
@@ -25,7 +25,7 @@ def as_input(str name, str what, x):
 
 
 def as_inputs(str name, str what, tuple args):
-    """Each argument as an input; `what` is followed by its place."""
+    """Each argument as an input. In messages, its index follows `what`."""
     cdef tuple given = args
     for x in args:
         if not isinstance(x, TensorBase):
@@ -35,10 +35,10 @@ def as_inputs(str name, str what, tuple args):
 
 
 cpdef tuple apart(str name, tuple args, tuple given):
-    """Arguments of which none can be written into that shares elements with another one.
+    """Arguments, in which tensors that share elements with another argument refuse writes.
 
-    Each input that is differentiated stands by itself in the function, so the others would miss what is written into
-    it. `given` are the arguments before arrays among them became tensors.
+    Each differentiated input stands by itself in the function, so a write into it would not reach other inputs. `given`
+    are the arguments before their arrays became tensors.
     """
     cdef bint may_share = False
     if len(args) < 2:
@@ -79,7 +79,8 @@ cdef tuple without_shared_writes(str name, tuple args, tuple given):
 
 
 cdef class Converting(Walk):
-    """Puts tensors in the place of numbers; (name, what, the whole input) is for messages. What holds none stays."""
+    """Puts tensors in the place of numbers. Nodes without numbers stay. The state (name, what, the whole input) is for
+    messages."""
 
     cdef object leaf(self, object x, bint named, object state):
         return x if named or isinstance(x, TensorBase) else leaf_input(x, <tuple>state)
@@ -92,7 +93,7 @@ cdef Converting CONVERTING = Converting()
 
 
 cdef object leaf_input(object x, tuple state):
-    """A leaf as a tensor, if it is one."""
+    """A leaf as a tensor, if it is a number or an array."""
     if isinstance(x, (float, complex)) or isinstance(x, np.inexact):
         return wrap(copy_of(np.asarray(x)))
     if isinstance(x, np.ndarray) and x.dtype.kind not in "biu":
@@ -107,6 +108,6 @@ cdef object leaf_input(object x, tuple state):
 
 
 cdef str what_of(object x, tuple state):
-    """A leaf of an input in a message."""
+    """A description of a leaf of an input, for messages."""
     name, what, whole = state
     return f"{name}: {what}{place_of(whole, x, False)}"

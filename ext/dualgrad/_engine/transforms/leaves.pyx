@@ -1,5 +1,5 @@
-"""Leaves of the pytrees that a transform takes and returns: lifted to a tape, collected from it, matched with tangents
-and sensitivities that are given for them."""
+"""Leaves of the pytrees that a transform takes and returns. They are lifted to a tape, collected from it, and matched
+with given tangents and sensitivities."""
 cimport numpy as cnp
 
 import types
@@ -40,8 +40,8 @@ cdef object lift(Tape tape, object x, list leaves):
 
 
 cdef int collect(Tape tape, object out, list slots) except -1:
-    """The slots of the tensors of an output, in order; -1 for those that are constants of the tape. Returns how many
-    are. TypeError if there is no tensor in it."""
+    """Append the slots of an output's tensors to `slots`, in order, -1 for constants of the tape. Returns the number of
+    constants; TypeError without a tensor."""
     cdef Value v
     cdef int constants = 0
     for t in (out,) if isinstance(out, TensorBase) else tensors_of(out):
@@ -58,7 +58,7 @@ cdef int collect(Tape tape, object out, list slots) except -1:
 
 
 cdef int check_result(str name, object out) except -1:
-    """A function that is differentiated returns a tensor, or a nest with one in it."""
+    """Raise unless a differentiated function returned a tensor, or a nest with one in it."""
     if holds_tensor(out):
         return 0
     what = described(out)
@@ -86,7 +86,7 @@ cdef int check_result(str name, object out) except -1:
 
 
 cdef int collect_quietly(Tape tape, object out, list slots) except -1:
-    """The slots of the tensors of an output that are on the tape, each once."""
+    """Append the slots of an output's tensors that are on the tape to `slots`, each once."""
     cdef Value v
     cdef set met = set(slots)
     for t in (out,) if isinstance(out, TensorBase) else tensors_of(out):
@@ -98,7 +98,7 @@ cdef int collect_quietly(Tape tape, object out, list slots) except -1:
 
 
 cdef object left(Tape tape, TensorBase t, dict exported):
-    """What is left of a tensor when the tape is closed."""
+    """A new tensor for an output when its tape is closed."""
     cdef Value v = read(t)
     if v.kind == NODE and (<Node>v).level is tape:
         return heir(t, <Value>exported[(<Node>v).slot])
@@ -106,7 +106,7 @@ cdef object left(Tape tape, TensorBase t, dict exported):
 
 
 cdef object replaced(Tape tape, object out, dict exported):
-    """The output with values of the closed tape replaced by what left it."""
+    """The output, with values of the closed tape replaced by exported values."""
     if isinstance(out, TensorBase):
         return left(tape, <TensorBase>out, exported)
     cdef list before = tensors_of(out), after = [left(tape, <TensorBase>t, exported) for t in before]
@@ -115,7 +115,7 @@ cdef object replaced(Tape tape, object out, dict exported):
 
 
 cdef tuple split_aux(str name, object out):
-    """For has_aux=True: the entry that is differentiated, and the others."""
+    """For has_aux=True: the entry that is differentiated, and the remaining entries."""
     if not isinstance(out, (tuple, list)) or len(out) < 2:
         raise ValueError(f"{name}: has_aux=True needs a function that returns a tuple of two or more, the first entry "
                          f"to be differentiated; it returned {described(out)}")
@@ -125,7 +125,7 @@ cdef tuple split_aux(str name, object out):
 # ------------------------------------------------------------------------------------------------------------ tangents
 
 cdef bint belongs(Value derivative, Value v):
-    """Whether a tangent or cotangent has the type of what it belongs to; that of an integer may be floating too."""
+    """True if a tangent or cotangent has the type of its value. For an integer value, it may also be floating."""
     cdef int own = type_of(v), given = type_of(derivative)
     return own == given or (not is_inexact(own) and own != cnp.NPY_BOOL and is_inexact(given)
                             and not is_complex(given))
@@ -169,7 +169,7 @@ cdef LeafTangents TANGENTS = LeafTangents()
 
 
 cdef int match_tangents(str name, object x, object t, object where, list found) except -1:
-    """Values for the tensors of an input, checked against it."""
+    """Append the tangents for an input's tensors to `found`, checked against the input."""
     return TANGENTS.walk(name, x, t, False, where, found)
 
 
@@ -191,7 +191,7 @@ cdef Sensitivities SENSITIVITIES = Sensitivities()
 
 
 cdef int match(str name, object out, object sens, object where, list seeds) except -1:
-    """Seeds for the tensors of an output, checked against it."""
+    """Append the seeds for an output's tensors to `seeds`, checked against the output."""
     if noting() is not None:
         for t in tensors_of(sens):
             note_operand(t)
@@ -219,7 +219,7 @@ cdef bint match_tuples(object out, object sens, list seeds) except -1:
 
 
 cdef bint fits(Value derivative, Value v):
-    """Whether a tangent or cotangent has the shape and type that it may have."""
+    """True if a tangent or cotangent has a shape and type that fit its value."""
     return same_shape_of(v, derivative) and belongs(derivative, v)
 
 
@@ -244,7 +244,7 @@ cdef Value seed_of(str name, TensorBase out, object sens, object where):
 
 
 cdef object misfit(str name, object out, object sens, object where):
-    """The error for a sensitivity that has not the nesting of its output."""
+    """The error for a sensitivity that does not have the nesting of its output."""
     cdef int kind = kind_of(out)
     if kind == DICT or kind == DICTS:
         return ValueError(f"{name}: the sensitivity{where} does not have the keys of the output, {list(out)}; got "
@@ -261,6 +261,6 @@ cdef object misfit(str name, object out, object sens, object where):
 
 
 def checked_result(str name, out):
-    """The result of a function that is differentiated; TypeError if there is no tensor in it."""
+    """The result of a differentiated function; TypeError without a tensor in it."""
     check_result(name, out)
     return out

@@ -23,7 +23,7 @@ from ..values.levels cimport pop_level, push_level, settle, show_leaving
 
 
 cdef class Pullback:
-    """The pullback of a function at a point: cotangents of the output to those of inputs (and parameters)."""
+    """The pullback of a function at a point: from cotangents of the output to cotangents of inputs (and parameters)."""
     cdef str name
     cdef Tape tape
     cdef object out                 # the output, for its nesting, shapes and types
@@ -31,13 +31,13 @@ cdef class Pullback:
     cdef Py_ssize_t n_inputs
     cdef object arrange
     cdef tuple made_of              # the arguments of `run_vjp`
-    cdef digest_t mark              # of the closed call it was made in, see closed_call.pyx
+    cdef digest_t mark              # the history of the closed call it was made in, see closed_call.pyx
 
     def __init__(self):
         raise TypeError("Pullback: is made by vjp, at a point")
 
     def __reduce__(self):
-        """A pullback is pickled as the call that made it, if that gives the same value and derivative now."""
+        """A pullback is pickled as the call that made it, if the call still gives the same value and derivative."""
         cdef Pullback again
         for link in self.links:
             if without_closed(<Node>link).kind == NODE:
@@ -77,7 +77,7 @@ cdef class Pullback:
                             of_parameters(self.parameters, self.parameter_at, terms, self.n_inputs))
 
     cdef Moment entered(self, object how) except *:
-        """The history of the closed call around, which learns which pullback is called."""
+        """Note in the surrounding closed call which pullback is called, and return the history."""
         if noting() is not None:
             entering((TRANSFORMED, self.name, how, self.mark))
         return now()
@@ -95,7 +95,7 @@ cdef class Pullback:
         return fill_zeros(self.tape, self.slots, terms)
 
     def rows(self, Py_ssize_t i, TensorBase cotangent not None):
-        """Cotangents of all tensors of the inputs, from that of the i-th tensor of the output alone."""
+        """Cotangents of all input tensors, from a cotangent of the i-th output tensor alone."""
         cdef list terms = [], given = [], outs = tensors_of(self.out)
         cdef Moment before
         if not 0 <= i < len(outs):
@@ -110,10 +110,10 @@ cdef class Pullback:
         return tuple([wrap(<Value>g) for g in terms])
 
     def push(self, tuple tangents):
-        """The tangent of the output, from those of the inputs: a forward sweep over the tape.
+        """The tangent of the output, from tangents of the inputs: a forward sweep over the tape.
 
-        Where an outer derivative is waiting, or a rule is not exact, it is instead the transpose of the pullback, which
-        is linear in the cotangents: the gradient of <pull(c), tangents> by c.
+        If an outer derivative is waiting, or a rule is not exact, it is the transpose of the pullback. The pullback is
+        linear in the cotangents, so this is the gradient of <pull(c), tangents> by c.
         """
         cdef list along = [], outs = tensors_of(self.out), moved = []
         cdef Slots dots
@@ -152,7 +152,7 @@ cdef class Pullback:
         return in_place(self.out, moved)
 
     def pulled(self, *cotangents):
-        """Cotangents of all tensors of the inputs, from those of all tensors of the output."""
+        """Cotangents of all input tensors, from cotangents of all output tensors."""
         cdef list terms = [], seeds = [], seed_slots = [], given = []
         cdef Py_ssize_t i
         match(self.name, tuple(tensors_of(self.out)), cotangents, "", given)
@@ -165,12 +165,12 @@ cdef class Pullback:
 
 
 def pullback_of(*call):
-    """A pullback that was pickled."""
+    """Restore a pullback that was pickled."""
     return run_vjp(*call)[1]
 
 
 cdef tuple without_effects(tuple call):
-    """The value and the pullback of a call, whose changes of tensors are undone."""
+    """The value and the pullback of a call. Its changes of tensors are undone."""
     cdef dict before = {}
     former = watch_rebinding(lambda handle: before.setdefault(id(handle), (handle, handle._detached())))
     try:
@@ -182,7 +182,7 @@ cdef tuple without_effects(tuple call):
 
 
 cdef bint same_bits(object a, object b) except -1:
-    """Whether the tensors of two nests have the same types, shapes and numbers."""
+    """True if the tensors of two nests have the same types, shapes and numbers."""
     cdef list first = tensors_of(a), second = tensors_of(b)
     if len(first) != len(second):
         return False
@@ -194,7 +194,7 @@ cdef bint same_bits(object a, object b) except -1:
 
 
 cdef list probes(object nest):
-    """A cotangent for each tensor of a nest, in a direction that nothing else singles out."""
+    """A cotangent for each tensor of a nest, in a direction without symmetries."""
     cdef list found = []
     for x in tensors_of(nest):
         a = x.asnumpy()
@@ -208,7 +208,8 @@ cdef list probes(object nest):
 
 
 def run_vjp(str name, fn, tuple args, list parameters, bint has_aux, arrange):
-    """(value, pullback, aux); `arrange` puts the pullback's results together, gradients of inputs and parameters."""
+    """Returns (value, pullback, aux). `arrange` combines the gradients of inputs and of parameters to the pullback's
+    result."""
     if may_defer():
         return deferring(run_vjp, (name, fn, args, parameters, has_aux, arrange), {})
     cdef Tape tape = new_tape(name)

@@ -1,8 +1,8 @@
 """Pytrees: nests of tuples, lists, dicts and other containers with tensors in them.
 
-What a transform takes and returns may be any pytree. There is one walk over it, always in the same order, and one over
-two pytrees at a time; both never change what they walk. What is made of the leaves is said by a `Walk` or a `Pairing`.
-Those that are not asked for by Python have no state of their own and exist once; what a walk works on is passed along.
+A transform may take and return any pytree. One walk goes over a pytree, always in the same order, and one over two
+pytrees at a time. Neither changes them. A `Walk` or a `Pairing` handles the leaves. Those of the engine have no state
+and exist once; the data of a walk is passed along.
 """
 cimport cython
 
@@ -14,15 +14,15 @@ from .handles cimport TensorBase, as_array
 # ------------------------------------------------------------------------------------------------------ the two walks
 
 cdef class Walk:
-    """What a walk over a pytree makes of its leaves, and of its containers."""
+    """The action of a walk over a pytree at its leaves and containers."""
 
     cdef object leaf(self, object x, bint named, object state):
-        """What stands in the place of a leaf. named: it is a field, or below one, or below an object of a registered
+        """The object in the place of a leaf. named: it is a field, or below one, or below an object of a registered
         class."""
         return x
 
     cdef object node(self, object x, int kind, list children):
-        """What stands in the place of a container, whose children have been walked."""
+        """The object in the place of a container, whose children have been walked."""
         return rebuilt(x, children)
 
     cdef object walk(self, object x, bint named, object state):
@@ -63,19 +63,19 @@ cdef Place place_in(object outer, object container, Py_ssize_t at):
 
 
 cdef class Pairing:
-    """What a walk over two pytrees, of which the second is to have the nesting of the first, makes of their leaves."""
+    """The action at the leaves of a walk over two pytrees. The second must have the nesting of the first."""
 
     cdef int leaf(self, str name, object like, object given, bint named, object where, list found) except -1:
-        """Check what is given for a leaf, named as in a `Walk`, and add what is made of it to a list. `name` and
-        `where` (a string or a Place) are for messages."""
+        """Check the entry for a leaf, and append the result to `found`. `named` is as in a `Walk`. `name` and `where`
+        (a string or a Place) are for messages."""
         raise NotImplementedError
 
     cdef list children(self, object like, object given):
-        """What is given for the children of a container; None if it has not the nesting."""
+        """The entries for the children of a container; None if the nesting differs."""
         return aligned_children(like, given, False)
 
     cdef object misfit(self, str name, object like, object given, object where):
-        """The error for what has not the nesting; None to go on."""
+        """The error for an entry with another nesting; None to go on."""
         raise NotImplementedError
 
     cdef int walk(self, str name, object like, object given, bint named, object where, list found) except -1:
@@ -102,7 +102,7 @@ cdef class Pairing:
 
 
 cdef str place_of(object x, object leaf, bint named):
-    """The labels that lead to the first leaf of a pytree that is this object, below no field; None without one."""
+    """The labels that lead to the first leaf that is this object, except below fields; None without one."""
     cdef int kind = kind_of(x)
     cdef str place
     if kind == LEAF:
@@ -118,7 +118,7 @@ cdef str place_of(object x, object leaf, bint named):
 # ---------------------------------------------------------------------------------------------- flattened, put together
 
 cdef bint holds_tensor(object x) except -1:
-    """Whether there is a tensor in a pytree."""
+    """True if there is a tensor in a pytree."""
     return isinstance(x, TensorBase) or holds(x)
 
 
@@ -147,7 +147,7 @@ cdef Flattening FLATTENING = Flattening()
 
 
 cdef int tensors_in(object x, list found) except -1:
-    """The tensors of a pytree, in order, added to a list."""
+    """Append the tensors of a pytree to `found`, in order."""
     FLATTENING.walk(x, False, found)
     return 0
 
@@ -180,14 +180,14 @@ cdef list keys_of(object x):
 
 
 cdef list noted_containers(object x):
-    """The lists, dicts and records in a pytree with what they hold, for `check_containers`."""
+    """The lists, dicts and records in a pytree with their contents, for `check_containers`."""
     cdef list found = []
     NOTING.walk(x, False, found)
     return found
 
 
 cdef int check_containers(str name, list noted) except -1:
-    """An error if a function has changed a list, dict or record that it was given."""
+    """Raise if a function has changed a list, dict or record that it was given."""
     for x, children, keys in noted:
         if not same(children_of(x), children) or keys is not None and not same(keys_of(x), keys):
             raise RuntimeError(f"{name}: the function changes a {type(x).__name__} that it is given, and code outside "
@@ -196,7 +196,7 @@ cdef int check_containers(str name, list noted) except -1:
 
 
 cdef class Replacing(Walk):
-    """Puts the next of an iterator in the place of each tensor."""
+    """Puts the next item of an iterator in the place of each tensor."""
 
     cdef object leaf(self, object x, bint named, object state):
         return of_kind(<TensorBase>x, next(state)) if isinstance(x, TensorBase) else x
@@ -213,7 +213,7 @@ cdef Replacing REPLACING = Replacing()
 
 
 cdef object in_place(object x, list tensors):
-    """A pytree with these tensors in the place of its own; what is no tensor stays."""
+    """A pytree with these tensors in the place of its own; other leaves stay."""
     return REPLACING.walk(x, False, iter(tensors))
 
 
@@ -227,7 +227,7 @@ cdef class Owning(Walk):
             return tuple(children)
         if kind == DICT:
             return dict(zip(x, children))
-        return rebuilt(emptied(x), children)        # a record of the same children would be itself
+        return rebuilt(emptied(x), children)        # a record with the same children would be returned itself
 
 
 cdef Owning OWNING = Owning()
@@ -239,8 +239,8 @@ cdef object own(object x):
 
 
 cdef class Arranging(Walk):
-    """Like `Replacing`. Tuples, lists and dicts leave out what holds no tensor; what has fields, and what is
-    registered, keeps it."""
+    """Like `Replacing`, but tuples, lists and dicts leave out children without tensors. Objects with fields and
+    registered objects keep them."""
 
     cdef object leaf(self, object x, bint named, object state):
         return next(state) if isinstance(x, TensorBase) else NOTHING
@@ -253,7 +253,7 @@ cdef class Arranging(Walk):
 
 
 cdef class Nothing:
-    """Stands where there is no tensor."""
+    """Stands in the place of a child without tensors."""
 
 
 cdef Nothing NOTHING = Nothing()
@@ -261,7 +261,7 @@ cdef Arranging ARRANGING = Arranging()
 
 
 cdef object pruned_node(object x, int kind, list children):
-    """A container of which some children are missing."""
+    """A container without some of its children."""
     cdef list at
     cdef Py_ssize_t i
     if kind == NAMED or kind == RECORD or kind == REGISTERED:
@@ -271,7 +271,7 @@ cdef object pruned_node(object x, int kind, list children):
 
 
 cdef object arranged(object x, object gradients):
-    """The next of an iterator of gradients, in the nesting of the input they belong to."""
+    """The next gradients of an iterator, in the nesting of their input."""
     if isinstance(x, TensorBase):
         return next(gradients)
     found = ARRANGING.walk(x, False, gradients)
@@ -281,7 +281,7 @@ cdef object arranged(object x, object gradients):
 
 
 cdef class Hole:
-    """Where a tensor stood in the arguments of a call; what is kept of it holds none of the tape's own tensors."""
+    """The place of a tensor in kept arguments of a call, which must hold no tensors of the tape."""
 
 
 cdef Hole HOLE = Hole(), ARRAY_HOLE = Hole()
@@ -300,14 +300,14 @@ cdef class Emptying(Walk):
 
 
 cdef class Refilling(Walk):
-    """Puts the next of an iterator in each hole."""
+    """Puts the next item of an iterator in each hole."""
 
     cdef object leaf(self, object x, bint named, object state):
         return next(state) if x is HOLE else array_of_hole(next(state)) if x is ARRAY_HOLE else x
 
 
 cdef object array_of_hole(object new):
-    """A tensor for the place of an array, which is one from now on; what is no tensor stays what it is."""
+    """Make the tensor in the place of an array an array; other objects stay."""
     return as_array(new) if isinstance(new, TensorBase) and (<TensorBase>new).alias is None else new
 
 
@@ -328,7 +328,7 @@ cdef object refilled(object x, object tensors):
 # ------------------------------------------------------------------------------------------------- for Python
 
 def differentiable(x):
-    """Whether there is a tensor in a pytree."""
+    """True if there is a tensor in a pytree."""
     return holds_tensor(x)
 
 
@@ -338,17 +338,18 @@ def flat(x):
 
 
 def placed(x, list tensors not None):
-    """A pytree with something else in the places of its tensors, in order; what is no tensor stays."""
+    """A pytree with other objects in the places of its tensors, in order; other leaves stay."""
     return in_place(x, tensors)
 
 
 def like_gradient(x, list tensors not None):
-    """The same as a gradient of the pytree is arranged: tuples, lists and dicts leave out what holds no tensor."""
+    """A pytree with other objects for its tensors, in the form of a gradient. Tuples, lists and dicts leave out
+    children without tensors."""
     return arranged(x, iter(tensors))
 
 
 cdef class Changing(Walk):
-    """Calls a function of (leaf, named) for what is no tensor."""
+    """Calls a function of (leaf, named) for leaves that are not tensors."""
     cdef object change
     cdef object whole
 
@@ -362,8 +363,8 @@ cdef class Changing(Walk):
 
 
 def with_leaves(x, change, whole=None):
-    """A pytree with change(leaf, named) in place of what is no tensor and holds nothing; named: it is a field, or below
-    one, or below an object of a registered class. What `whole` says yes to is a leaf."""
+    """A pytree with change(leaf, named) in the place of each leaf that is not a tensor. named: it is a field, or below
+    one, or below an object of a registered class. Nodes for which `whole` is true count as leaves."""
     cdef Changing walk = Changing()
     walk.change = change
     walk.whole = whole
@@ -371,13 +372,13 @@ def with_leaves(x, change, whole=None):
 
 
 def beside(like, given):
-    """(label, child, what belongs to it) for the children of a node; None if what is given has not its nesting."""
+    """(label, child, its entry) for the children of a node; None if the nesting of `given` differs."""
     cdef list others = aligned_children(like, given, False)
     return None if others is None else list(zip(labels_of(like), children_of(like), others))
 
 
 cdef class Matching(Pairing):
-    """Finds what is given for each tensor."""
+    """Finds the entry for each tensor."""
     cdef str what
 
     cdef int leaf(self, str name, object like, object given, bint named, object where, list found) except -1:
@@ -392,7 +393,7 @@ cdef class Matching(Pairing):
 
 
 def matched(str name, like, given, str what, str where=""):
-    """What stands in a pytree where another has its tensors; it must have that nesting."""
+    """The entries of `given` at the places of the tensors of `like`. Both must have the same nesting."""
     cdef Matching pairing = Matching()
     cdef list found = []
     pairing.what = what
@@ -401,10 +402,10 @@ def matched(str name, like, given, str what, str where=""):
 
 
 def is_leaf(x):
-    """Whether a value has no children."""
+    """True if a value has no children."""
     return kind_of(x) == LEAF
 
 
 def in_words(x):
-    """A value in a message."""
+    """A description of a value, for messages."""
     return described(x)

@@ -1,16 +1,16 @@
-"""Calls that are run again when they are differentiated, each as one instruction.
+"""Calls that a derivative runs again, each as one instruction.
 
 Design
 ------
-A call whose trace is small is no such call: a loop of few steps is traced like any other code, and what its tape holds
-is written on the tapes outside (`spliced`). A tape that grows too large is made light, and the call is run again.
+A call with a small trace is not one of them. A loop of few steps is traced like other code, and its instructions are
+written on the outer tapes (`spliced`). A tape that grows too large is made light, and the call is run again.
 
-`Whole` is such a call. Its first run under a reverse level goes over a light tape, which keeps nothing and only tells
-what depends on an input; what it reads from outside is found by its closed call (closed_call.pyx). The instruction
-keeps the values of its operands, arguments and captured tensors alike. Its reverse rule is a function of tensors that
-returns cotangents: the gradient of the function run again, or the sweep of a loop from checkpoints. Its forward rule is
-the function run on duals. Rules see operands of whatever kind the sweep holds, so higher orders and batches need no
-other.
+`Whole` is the instruction for such a call. Under a reverse level its first run uses a light tape, which keeps nothing
+and only tells which values depend on an input. Its closed call (closed_call.pyx) finds the values that it reads from
+outside. The instruction keeps the values of its operands, arguments and captured tensors alike. Its reverse rule is a
+function of tensors that returns cotangents: the gradient of the function run again, or the sweep of a loop from
+checkpoints. Its forward rule runs the function on duals. Rules take operands of any kind that a sweep holds, so higher
+orders and batches need no other rules.
 """
 from cpython.object cimport PyObject
 
@@ -39,7 +39,8 @@ from ..arrays.array import np
 
 
 class Masks(threading.local):
-    """The mask of the branches that run on a thread (see loops/masks.py): what is run again is under the same one."""
+    """The mask of the branches that run on this thread (see loops/masks.py). A repeated run has the mask of the first
+    run."""
     now = None
 
 
@@ -52,31 +53,31 @@ cdef object fresh(object x):
 
 
 cdef object all_renewed(object x):
-    """A nest with new handles that stand for those in another."""
+    """A nest with new handles that have the marks of the old handles."""
     return in_place(x, [renewed(read(<TensorBase>t), <TensorBase>t) for t in all_tensors(x)])
 
 
 cdef class Inside:
-    """What a call depends on beside its arguments, as its first run found it: captured tensors, random numbers."""
+    """The inputs of a call beside its arguments, found in its first run: captured tensors and the random state."""
     cdef str name
     cdef list handles
-    cdef list changed               # handles outside that the first run gave new values
+    cdef list changed               # outside handles that got new values in the first run
     cdef list found                 # the numbers of all results of the first run
-    cdef Moment start               # of the history of the first run
+    cdef Moment start               # the history at the start of the first run
     cdef Trail trail
-    cdef list given                 # marks of the arguments,
-    cdef list marks                 # and of captured tensors
-    cdef digest_t noted             # a digest of what was executed
-    cdef object mask                # of the branches around it
+    cdef list given                 # marks of the arguments
+    cdef list marks                 # marks of the captured tensors
+    cdef digest_t noted             # a digest of the executed operations
+    cdef object mask                # the mask of the branches around it
     cdef object state
 
     @property
     def draws(self):
-        """Whether the first run drew random numbers."""
+        """True if the first run drew random numbers."""
         return self.state is not None
 
     def run(self, list captured, fn, *args):
-        """fn(*args) with the captured tensors given, random numbers as they are; nothing outside is changed."""
+        """fn(*args) with the given captured tensors and the current random state. Nothing outside changes."""
         return self.entered(self.closed_with(captured), fn, args, None)
 
     cdef object entered(self, ClosedCall closed, fn, args, list marks):
@@ -88,13 +89,13 @@ cdef class Inside:
             MASKS.now = former
 
     def noted_run(self, list captured, fn, *args):
-        """(run(captured, fn, *args), a digest of what was executed)."""
+        """(run(captured, fn, *args), a digest of the executed operations)."""
         cdef ClosedCall closed = self.closed_with(captured)
         out = self.entered(closed, fn, args, None)
         return out, executed(closed, out, [])
 
     def run_whole(self, list captured, fn, *args):
-        """The tensors that fn(*args) returns, then the new values of tensors outside, as the first run gave them."""
+        """The tensors that fn(*args) returns, then the values for the outside tensors that the first run changed."""
         cdef ClosedCall closed = self.closed_with(captured)
         cdef list results = []
         closed.history = self.start.history
@@ -120,7 +121,7 @@ cdef class Inside:
         return closed
 
     cdef int compare(self, list results, digest_t noted, fn, ClosedCall closed) except -1:
-        """A function that depends on something else than its inputs cannot be run again."""
+        """Raise if the run differs from the first one: the function then depends on more than its inputs."""
         cdef Py_ssize_t i
         if len(results) == len(self.found) and noted == self.noted:
             for i in range(len(results)):
@@ -135,7 +136,7 @@ cdef class Inside:
                            f"attribute or variable that it reads), or call it without {self.name}")
 
     def repeat(self, fn, *args):
-        """fn(*args) with the random numbers of the first run; the state is put back afterwards."""
+        """fn(*args) with the random numbers of the first run. The current random state is restored afterwards."""
         cdef ClosedCall closed = current_closed_call()
         cdef Moment before = moment(closed)
         now = None if self.state is None else random_state()
@@ -150,8 +151,8 @@ cdef class Inside:
 
 
 cdef bint same_numbers(Array a, Array b):
-    """Whether arrays are the same up to rounding: programs of large arrays round products and sums in another way than
-    single steps do, and the two runs may be computed by different ones."""
+    """True if two arrays are equal up to rounding. The two runs may use different programs, and programs of large
+    arrays round products and sums in another way than single steps."""
     if a is b:
         return True
     x, y = to_ndarray(a), to_ndarray(b)
@@ -179,8 +180,8 @@ cdef ClosedCall new_closed_call(str name, bint reverse):
 
 
 cdef object entered_call(ClosedCall closed, object fn, object args, list marks):
-    """fn(*args) in a closed call; the tensors of the result hold their values inside. marks: those of the arguments,
-    numbers by default."""
+    """fn(*args) in a closed call. The tensors of the result hold their inside values. `marks` are the marks of the
+    arguments, by default numbers."""
     closed.outer = current_closed_call()
     number_arguments(all_tensors(args), marks)
     push_level(closed.level)
@@ -207,7 +208,8 @@ cdef int number_arguments(list given, list marks) except -1:
 
 
 cdef digest_t executed(ClosedCall closed, object out, list changed) except? 0:
-    """A digest of what a closed call executed, and of which tensors it returned and left in handles outside."""
+    """A digest of the operations in a closed call, the tensors it returned, and the tensors it left in outside
+    handles."""
     cdef digest_t found = closed.history
     for t in all_tensors(out):
         found = mixed(found, (<TensorBase>t).mark)
@@ -217,7 +219,7 @@ cdef digest_t executed(ClosedCall closed, object out, list changed) except? 0:
 
 
 cpdef object function_in_words(object fn):
-    """A function of the user's, and where it is."""
+    """The name of a user's function, and its place in the source."""
     fn = getattr(fn, "__wrapped__", fn)
     code = getattr(getattr(fn, "__func__", fn), "__code__", None) or getattr(getattr(type(fn), "construct", None),
                                                                              "__code__", None)
@@ -226,7 +228,7 @@ cpdef object function_in_words(object fn):
 
 
 cdef object place_in_words(ClosedCall closed):
-    """Where a run differs from the first one."""
+    """A text on where a run differs from the first one."""
     found = " (other numbers, primitives, tensors, stops or rules"
     if closed.differs_at >= 0 and closed.differs is not None:
         found += f"; first at {closed.differs[0]}, line {closed.differs[1]}"
@@ -234,11 +236,11 @@ cdef object place_in_words(ClosedCall closed):
 
 
 cdef class Whole(SubTape):
-    """A call that is run again when it is differentiated. Operands: the arguments and captured tensors that depend on
-    something outside. Results: the tensors that left the call and depend on them."""
+    """A call that a derivative runs again. Operands: the arguments and captured tensors that are nodes. Results: the
+    tensors that left the call and depend on them."""
     cdef Inside inside
-    cdef list active                # which of all arguments and captured tensors are operands
-    cdef list outputs               # which of all results are results of the instruction
+    cdef list active                # indices of the operands among all arguments and captured tensors
+    cdef list outputs               # indices of the instruction's results among all results
     cdef object forward             # forward(inside, tensors) -> results
     cdef object backward            # backward(inside, tensors, wanted, cotangents, first) -> cotangents
 
@@ -293,10 +295,10 @@ cdef class Whole(SubTape):
 def whole(str name, first, forward, backward, tuple args, bint effects, bint traced=False):
     """first(*args), as one instruction of the tape.
 
-    `first` returns a nest of tensors; `forward(inside, tensors)` the list of its tensors again, `backward` their
-    pullback, both for a list of the tensors in `args` and of what was captured (see Whole). effects: new values given
-    to tensors outside follow the results; otherwise they are an error. traced: what it executes may be kept instead,
-    see `too_long`.
+    `first` returns a nest of tensors. `forward(inside, tensors)` returns the list of these tensors again, and
+    `backward` is their pullback. Both take a list of the tensors in `args` and of the captured tensors (see Whole).
+    With `effects`, new values of outside tensors follow the results; otherwise they are an error. With `traced`, the
+    call's trace may be kept instead, see `too_long`.
     """
     cdef ClosedCall outer = noting()
     cdef ClosedCall closed = new_closed_call(name, outer_reverse(current_level()))
@@ -307,7 +309,7 @@ def whole(str name, first, forward, backward, tuple args, bint effects, bint tra
     cdef Value v
     cdef Py_ssize_t i
     cdef list outside = [], values, found = [], changed, operands, outputs, marks = None, inner, slots
-    if outer is not None and effects:   # a block goes on with the history around, as where it is no closed call
+    if outer is not None and effects:   # a block continues the outer history, as if it were not a closed call
         put_back(closed, moment(outer))
         marks = [mark_of(<TensorBase>t, outer) for t in all_tensors(args)]
     inside.start = moment(closed)
@@ -395,7 +397,7 @@ def whole(str name, first, forward, backward, tuple args, bint effects, bint tra
 # -------------------------------------------------------------------------------------------- traces that are kept
 
 cdef bint is_kept(Level level) except -1:
-    """Whether the open tapes keep what is executed."""
+    """True if all open tapes keep their instructions."""
     while level is not None:
         if level.reverse and (<Tape>level).light:
             return False
@@ -404,14 +406,14 @@ cdef bint is_kept(Level level) except -1:
 
 
 def too_long(Py_ssize_t most):
-    """Whether the closed call that runs is going to be run again: it keeps no trace, or none any more, since that has
-    more than so many bytes."""
+    """True if the current closed call will be run again: it keeps no trace, or it dropped a trace of more than `most`
+    bytes."""
     cdef ClosedCall closed = current_closed_call()
     cdef Tape tape
     if closed is None or not closed.level.reverse or (<Tape>closed.level).light:
         return True
     tape = <Tape>closed.level
-    if tape.linked is not None:             # it reads what only a tape can read
+    if tape.linked is not None:             # it reads outer nodes, so it must stay a tape
         return False
     closed.weight += weight(tape, closed.weighed[0], closed.weighed[1])
     closed.weighed[0] = tape.values.n
@@ -425,7 +427,8 @@ def too_long(Py_ssize_t most):
 
 
 cdef int spliced(Tape tape, list slots, list outside, list outputs, list values) except -1:
-    """Write what a tape holds on the tapes of the values that its leaves stand for; the results are put in `values`."""
+    """Write the instructions of a tape on the tapes of the values that its leaves stand for. Puts the results in
+    `values`."""
     cdef Run run = Run()
     cdef Slots lifted
     cdef dict leaves = dict(zip(tape.leaf_slots, tape.leaf_links))
@@ -447,24 +450,24 @@ cdef int spliced(Tape tape, list slots, list outside, list outputs, list values)
 
 
 def bindings(nest):
-    """The values that the tensors in a nest have now, for `check_bindings`."""
+    """The current values of the tensors in a nest, for `check_bindings`."""
     return [(t, value_in(<TensorBase>t)) for t in all_tensors(nest)]
 
 
 def check_bindings(str name, list before):
-    """An error if a function has given one of its arguments a new value."""
+    """Raise if a function has given one of its arguments a new value."""
     for t, value in before:
         if value_in(<TensorBase>t) is not value:
             raise RuntimeError(f"{name}: the function changes one of its arguments in place; work on a copy (+x)")
 
 
 def own_containers(nest):
-    """A nest with its own lists and dicts, which holds the same tensors."""
+    """A nest with its own lists and dicts and the same tensors."""
     return own(nest)
 
 
 def branch(str name, fn, tuple operands):
-    """fn(*operands), of which the operands do not see what it does; an error if it changes one."""
+    """fn(*operands) on new handles; raises if it changes one of them."""
     cdef tuple given = all_renewed(operands)
     cdef list before = bindings(given), noted = noted_containers(given)
     out = fn(*given)
@@ -474,7 +477,8 @@ def branch(str name, fn, tuple operands):
 
 
 cdef list inner_tensors(ClosedCall closed, tuple args, list outside):
-    """The tensors in some arguments as a closed call's first run sees them; their values outside are noted."""
+    """The tensors in the arguments as the first run of a closed call sees them. Appends their outside values to
+    `outside`."""
     cdef list given = [], inner = []
     cdef Value v
     tensors_in(args, given)
@@ -486,8 +490,8 @@ cdef list inner_tensors(ClosedCall closed, tuple args, list outside):
 
 
 def explored(str name, fn, tuple args):
-    """(inside, captured tensors, result) of fn(*args), of which only the shapes of the result are good for anything: to
-    find out what the function reads."""
+    """(inside, captured tensors, result) of fn(*args), to find the tensors that fn reads. Only the shapes of the result
+    are of use."""
     cdef ClosedCall closed = new_closed_call(name, outer_reverse(current_level()))
     cdef ClosedCall outer = noting()
     cdef Inside inside = Inside()
@@ -518,7 +522,7 @@ cdef object described(object handle):
 
 
 def pulled_back(str name, fn, list tensors, tuple positions, tuple cotangents):
-    """The cotangents of some of the tensors that a function is given one by one, from those of all it returns."""
+    """The cotangents of the tensors at `positions`, from cotangents of all results of fn(*tensors)."""
     return gradients(name, fn, tuple(tensors), {}, AT_POSITIONS, positions, NOTHING, cotangents, True, False,
                      False)[2]
 
@@ -534,17 +538,17 @@ def template_of(nest):
 
 
 def filled(template, tensors):
-    """A nest with tensors put where those of its template were."""
+    """The nest of a template, with tensors put in its holes."""
     return refilled(template, iter(tensors))
 
 
 def new_trail():
-    """For `watched`: the trail of a step."""
+    """A new trail for a step, for `watched`."""
     return Trail()
 
 
 def written_out(fn, *args):
-    """fn(*args), a loop that is no closed call; its steps are a part of the one around as if it were."""
+    """fn(*args), a loop that is not a closed call. Its steps enter the surrounding history as if it were one."""
     cdef ClosedCall closed = current_closed_call()
     cdef Moment before
     cdef digest_t steps, usual
@@ -568,15 +572,17 @@ def written_out(fn, *args):
 
 
 def watched(fn, trail, *args):
-    """(fn(*args), a digest of what is executed in it, whether it runs again, where that differs from a trail of the
-    first run in words): for a part of a closed call."""
+    """Run a step of a closed call, and compare it with a trail of the first run.
+
+    Returns (fn(*args), a digest of its operations, True in a later run, a text on where it differs from the trail).
+    """
     cdef ClosedCall closed = current_closed_call()
     cdef Moment before
     cdef Trail former
     cdef digest_t found
     cdef PyObject *tracer
     cdef list given
-    cdef bint shared = False            # one tensor is given twice, or is read from outside
+    cdef bint shared = False            # a tensor is given twice or comes from outside
     if closed is None:
         return fn(*args), 0, False, ""
     given = all_tensors(args)
@@ -586,7 +592,7 @@ def watched(fn, trail, *args):
         args = in_place(args, given)
         number_step(closed, given, &shared)
     tracer = closed.tracer
-    closed.tracer = thread_state().tracer       # that of a loop which is rolled up
+    closed.tracer = thread_state().tracer       # the tracer of a rolled-up loop
     before = moment(closed)
     former, closed.trail = closed.trail, trail
     closed.history = 1
@@ -604,13 +610,14 @@ def watched(fn, trail, *args):
         put_back(closed, before)
     if not closed.usual:
         closed.usual = closed.steps = found
-    elif found != closed.usual:                 # how many are executed is not fixed where a loop is rolled up
+    elif found != closed.usual:                 # equal steps count once: a rolled-up loop may execute any number
         closed.steps = mixed(closed.steps, found)
     return out, found, closed.again, where
 
 
 cdef int number_step(ClosedCall closed, list given, bint *shared) except -1:
-    """Give the tensors that a step is given their marks."""
+    """Mark the tensors that a step is given by number. `shared` becomes True if one is given twice or comes from
+    outside."""
     cdef Py_ssize_t i
     cdef TensorBase t
     for i in range(len(given)):
@@ -625,19 +632,19 @@ cdef int number_step(ClosedCall closed, list given, bint *shared) except -1:
 
 
 def kept(TensorBase t not None):
-    """The tensor as the first run of a closed call sees it, without the level of the closed call."""
+    """A tensor of a closed call's first run, without the level of the closed call."""
     return wrap(stripped(read(t)))
 
 
 def primal(TensorBase t not None):
-    """The numbers behind a tensor, those of all samples, as an array."""
+    """The numbers of a tensor, for all samples, as an array."""
     cdef Array a = array_of(read(t))
     given_to_python(a, "the numbers")
     return to_ndarray(a)
 
 
 def is_batched(TensorBase t not None):
-    """Whether a tensor without axes holds a number for each sample of a `vmap`."""
+    """True if a tensor without axes holds a number for each sample of a `vmap`."""
     cdef Value v = read(t)
     return array_of(v).ndim > len(shape_of(v))
 
@@ -648,7 +655,7 @@ def serial():
 
 
 def made_since(long long start, nest):
-    """The nest, with new handles on the same values if one of its tensors is older than a number of `serial`."""
+    """A nest, with new handles on its values if one of its tensors is older than `start`, a number of `serial`."""
     for t in all_tensors(nest):
         if (<TensorBase>t).birth < start:
             return all_renewed(nest)
@@ -656,15 +663,15 @@ def made_since(long long start, nest):
 
 
 def under_reverse():
-    """Whether a reverse level is open."""
+    """True if a reverse level is open."""
     return outer_reverse(current_level())
 
 
 def drawn():
-    """Whether random numbers have been drawn since the call that is run for the first time began."""
+    """True if the current closed call has drawn random numbers in its first run."""
     return current_closed_call() is not None and current_closed_call().state is not None
 
 
 def recording():
-    """Whether a program is being written down that is going to be repeated."""
+    """True if a program is being recorded that will be repeated."""
     return tracing() and active_tracer().repeats()

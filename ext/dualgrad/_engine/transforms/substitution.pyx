@@ -1,8 +1,7 @@
 """Calls in which other values stand for parameters.
 
-Derivatives by inputs become derivatives by parameters this way: the parameters' values are made inputs, and inside the
-call stand for what the parameters hold. A level carries them, so that it is only this thread, and only while the call
-lasts, that sees them.
+This turns derivatives by inputs into derivatives by parameters. The parameters' values become inputs, which replace the
+values of the parameters inside the call. A level carries them, so only this thread sees them, and only during the call.
 """
 from .handles cimport TensorBase, note_operand, read, value_in
 from ..values.levels cimport Level, new_level, pop_level, push_level

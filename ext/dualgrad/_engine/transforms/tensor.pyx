@@ -1,7 +1,7 @@
 """Tensors: the operators of handles, and the type rules of operands.
 
-Operands of different types are cast here, before a primitive is applied, so that gradients go back in the type of
-each. Python numbers take the type of the tensor beside them.
+Operands of different types are cast here, before a primitive is applied, so that each gradient has the type of its
+operand. Python numbers take the type of the tensor beside them.
 """
 cimport numpy as cnp
 from cpython.object cimport PyObject, PyTypeObject
@@ -20,7 +20,7 @@ from .handles cimport (ARRAY_ALIAS, DTYPES, WEAK, Alias, Moment, TensorBase, arr
                        entering, entering_op, is_plain, layout_in, marked, note_operand, now, read, value_of, wrap)
 from .weak cimport WeakNumber
 
-OPCODES = opcodes()                 # of each name
+OPCODES = opcodes()                 # name -> opcode
 
 cdef int UINT64 = np.dtype(np.uint64).num
 cdef int[N_TYPES][N_TYPES] PROMOTED
@@ -39,7 +39,7 @@ cdef inline bint in_closed_call() noexcept:
 # ------------------------------------------------------------------------------------------------- type rules
 
 cdef int scalar_type(int typenum, object number) except -1:
-    """The type of a tensor with a Python number beside it."""
+    """The common type of a tensor and a Python number."""
     if isinstance(number, bool):
         return typenum
     if isinstance(number, WeakNumber):
@@ -96,7 +96,7 @@ cdef object plain_number(object x):
     return x.item() if isinstance(x, np.generic) else x
 
 
-COMPLEX_FORMS = {}          # opcode -> function of a tensor, for what is not analytic: filled by the face
+COMPLEX_FORMS = {}          # opcode -> function of a complex tensor, if not analytic; filled from Python
 
 
 cdef object apply_unary(int op, object x):
@@ -174,7 +174,7 @@ cdef object apply_binary(int op, object x, object y):
 
 
 cdef int mirrored(int op) noexcept:
-    """The comparison that says the same of exchanged operands."""
+    """The comparison that gives the same result for exchanged operands."""
     if op == OP_LT:
         return OP_GT
     if op == OP_GT:
@@ -185,7 +185,7 @@ cdef int mirrored(int op) noexcept:
 
 
 cdef Value compared(int op, Value a, Value b):
-    """UInt64 compared with a signed type, exactly: no type that both are cast to holds all numbers of both."""
+    """Compare UInt64 with a signed type, exactly: no common type holds all numbers of both."""
     cdef Value zero, found, negative
     if type_of(b) == UINT64:
         a, b, op = b, a, mirrored(op)
@@ -197,7 +197,7 @@ cdef Value compared(int op, Value a, Value b):
     return bind2(OP_LOGICAL_AND, None, found, bind1(OP_LOGICAL_NOT, None, negative))
 
 
-# (result, operands) -> the result as an array, where memory does not lie in rows: ops/index/_views.py
+# (result, operands) -> the result as an array, if its elements are not in C order: ops/index/_views.py
 LAID_OUT = []
 
 
@@ -221,7 +221,7 @@ cpdef bint in_rows(object x) except -1:
 
 
 cdef object of_operands(object r, object x, object y):
-    """The result of an operator: an array if an operand is one. NumPy makes numbers, not arrays, without axes."""
+    """The result of an operator: an array if an operand is one. Without axes, NumPy makes numbers, not arrays."""
     if (follows_numpy(x) or follows_numpy(y)) and isinstance(r, TensorBase) and ndim_of((<TensorBase>r).value):
         (<TensorBase>r).alias = ARRAY_ALIAS
         if not in_rows(x) or not in_rows(y):
@@ -230,12 +230,12 @@ cdef object of_operands(object r, object x, object y):
 
 
 cdef inline object binary(int op, object x, object y):
-    """A binary operator; TypeError is left to Python."""
+    """A binary operator; NotImplemented lets Python raise the TypeError."""
     return of_operands(apply_binary(op, x, y), x, y)
 
 
 cdef object power(object x, object y):
-    """x ** y: a number as exponent is a primitive of its own, with the polynomial's slope at 0."""
+    """x ** y. A number as exponent has its own primitive, with the derivative of the polynomial at 0."""
     cdef Value a
     cdef int typenum
     cdef Moment before
@@ -263,7 +263,7 @@ cdef object power(object x, object y):
 
 
 cdef Value matmul_values(Value a, Value b):
-    """a @ b for one axis and more, by NumPy's rules."""
+    """a @ b for operands with axes, by NumPy's rules."""
     cdef int na = ndim_of(a), nb = ndim_of(b)
     cdef Value r
     cdef tuple shape
@@ -293,13 +293,14 @@ cdef Value matmul_values(Value a, Value b):
     return r
 
 
-# What multiplies a tensor with something that is neither a tensor nor an array, a sparse matrix say: functions of both
-# operands, NotImplemented for what they do not know. Entered by the modules that know more.
+# Products of a tensor with an operand that is neither a tensor nor an array, such as a sparse matrix. The functions
+# take both operands, and return NotImplemented for operands that they do not know. Other modules add them.
 OTHER_PRODUCTS = []
 
 
 cdef object matmul(object x, object y, bint promotes):
-    """The matrix product; two tensors of different types are converted to the one they have in common, or refused."""
+    """The matrix product. Two tensors of different types are cast to their common type, or refused without
+    `promotes`."""
     cdef Value a, b
     cdef int ta, tb
     cdef Moment before
@@ -327,8 +328,8 @@ cdef object matmul(object x, object y, bint promotes):
 
 
 def is_new_array(r, tuple operands not None):
-    """Make a tensor that a function of NumPy has returned an array. False if it may share elements with an operand, or
-    not lie in memory in C order: ops/index/_views.py finds out."""
+    """Make the result of a NumPy function an array. False if it may share elements with an operand, or may not be in C
+    order; ops/index/_views.py then decides."""
     if not is_plain(r) or (<TensorBase>r).alias is not None:
         return False
     for x in operands:
@@ -340,7 +341,7 @@ def is_new_array(r, tuple operands not None):
 
 
 cdef object product_of(object r, object x, object y):
-    """A matrix product: an array if an operand is one. NumPy's lies in C order, but stacks of matrices may not."""
+    """A matrix product: an array if an operand is one. NumPy's is in C order, except for stacks of matrices."""
     if (follows_numpy(x) or follows_numpy(y)) and isinstance(r, TensorBase) and ndim_of((<TensorBase>r).value):
         (<TensorBase>r).alias = ARRAY_ALIAS
         if ndim_of((<TensorBase>r).value) > 1 and not (in_rows(x) and in_rows(y)) and max(np.ndim(x), np.ndim(y)) > 2:
@@ -361,7 +362,7 @@ cdef object refusal(str name, str expected, object x, object y):
 
 
 def binary_op(int op, x, y):
-    """Apply an elementwise primitive to two operands, one of them a tensor at least."""
+    """Apply an elementwise primitive to two operands, at least one of them an array."""
     r = apply_binary(op, x, y)
     if r is NotImplemented:
         raise refusal(op_name(op), "Tensors, NumPy arrays or numbers", x, y)
@@ -402,7 +403,7 @@ def apply(int op, params, *operands):
 
 
 def common_type(*operands):
-    """The type number of tensors, arrays and numbers together."""
+    """The common type number of tensors, arrays and numbers."""
     cdef int common = -1, integers = -1, t
     numbers = []
     for x in operands:
@@ -417,7 +418,7 @@ def common_type(*operands):
         else:
             raise TypeError(f"expected Tensors, NumPy arrays or numbers, got {type(x).__name__}")
     if common < 0:
-        common = integers  # else a floating type beats them all, whatever they have in common
+        common = integers  # a floating type overrides all integer types
     for number in numbers:
         common = scalar_type(cnp.NPY_BOOL if common < 0 else common, number)
     return common
@@ -437,14 +438,14 @@ def convert(x, int typenum):
 
 
 def inspect(TensorBase t not None, look):
-    """The same tensor, its numbers looked at whenever this is executed: `look` gets them as an array, and may raise."""
+    """The same tensor. Each execution calls `look` with its numbers as an array, and `look` may raise."""
     entering_op(OP_INSPECT)
     note_operand(t)
     return wrap(bind1(OP_INSPECT, look, read(t)))
 
 
 def draw(source):
-    """A tensor of the array that `source()` returns, anew whenever this is executed."""
+    """A tensor of the array that `source()` returns, called at each execution."""
     before_draw(current_closed_call())
     entering_op(OP_DRAW)
     return wrap(bind_list(OP_DRAW, source, []))
@@ -453,7 +454,7 @@ def draw(source):
 # ------------------------------------------------------------------------------------------------------ operators
 
 cdef object negative(int op, TensorBase x):
-    """An operator of one operand, which takes all types."""
+    """A unary operator that takes all types."""
     cdef Value v = read(x)
     cdef Moment before
     entering_op(op)
@@ -515,7 +516,7 @@ cdef class Operators(TensorBase):
     def __rmatmul__(self, other):
         return product_of(matmul(other, self, True), other, self)
 
-    # `t += x` makes a new tensor, but for an array, which is written into.
+    # `t += x` makes a new tensor, but an array is written into.
 
     def __iadd__(self, other):
         return NotImplemented if self.alias is None else self._changed("+", other)
@@ -609,7 +610,8 @@ cdef class Operators(TensorBase):
         return <Py_hash_t>(<size_t><PyObject *>self >> 4)
 
 
-# Operators has no fields of its own, so it is freed as a handle is. Cython would untrack and track it once more.
+# Operators has no fields of its own, so the deallocator of handles can free it. Cython's own untracks and tracks it
+# once more.
 (<PyTypeObject *>Operators).tp_dealloc = (<PyTypeObject *>TensorBase).tp_dealloc
 
 

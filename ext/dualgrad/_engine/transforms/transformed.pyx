@@ -1,13 +1,13 @@
-"""Transformed functions: what `grad`, `hessian`, `vmap` and their like return.
+"""Transformed functions: the results of `grad`, `hessian`, `vmap` and their like.
 
 Design
 ------
 The result of a transform is a closure, and Python copies and pickles functions by their names alone. A `Transformed` is
-called like the closure, and is copied and pickled as the call of the transform: it can be pickled wherever the function
-can that was transformed, and in the copy of an object it belongs to the copy.
+called like the closure, but copied and pickled as the call of the transform. So it can be pickled wherever the original
+function can. In the copy of an object it belongs to the copy.
 
-A function in a module is pickled as a name, and parameters are pickled as numbers. So the parameters would be others
-than those of the function, and gradients by them zero. This is refused.
+A function in a module is pickled as a name, but parameters are pickled as numbers. After that, the parameters would not
+be the function's own, and gradients by them would be zero. So this is refused.
 """
 import functools
 import inspect
@@ -40,7 +40,7 @@ cdef class Transformed:
 
     @property
     def of(self):
-        """What was transformed."""
+        """The function that was transformed."""
         return self.args[0] if self.args else next(iter(self.kwargs.values()))
 
     @property
@@ -69,12 +69,12 @@ cdef class Transformed:
 
 
 def made_again(str module, str maker, tuple args, dict kwargs):
-    """A function that was copied or pickled: the transform is called again."""
+    """Call the transform again, for a function that was copied or pickled."""
     return found_at(module, maker)(*args, **kwargs)
 
 
 def check_weights(str name, fn, values):
-    """Refuse to copy parameters beside a function that is copied as a name."""
+    """Raise if parameters are copied beside a function that is copied as a name."""
     cdef list weights = [p for x in values for p in (x if isinstance(x, (list, tuple)) else (x,))]
     if place_of(fn, fn) is None or not any([
             isinstance(p, TensorBase) and (<TensorBase>p).parameter for p in weights]):

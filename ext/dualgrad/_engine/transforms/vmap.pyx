@@ -2,9 +2,9 @@
 
 Design
 ------
-Inputs become batches of a level (batch.pyx), the function runs once, its results are unpacked. Under an open reverse
-level the call gets a tape of its own, whose leaves are those batches, and becomes one instruction of the outer tape
-(nested.pyx): nodes stay outermost.
+Inputs become batches of a level (batch.pyx), the function runs once, and its results are unpacked. Under an open
+reverse level the call gets a tape of its own, whose leaves are those batches. The call becomes one instruction of the
+outer tape (nested.pyx), so nodes stay outermost.
 """
 cimport numpy as cnp
 
@@ -30,7 +30,7 @@ from ..values.levels cimport (Batch, BatchLevel, Level, bind1, bind2, current_le
 
 
 cdef class Call:
-    """What the parts of one call share."""
+    """The data that the parts of one call share."""
     cdef str name
     cdef BatchLevel level
     cdef Tape tape                  # under an outer reverse level, else None
@@ -41,8 +41,8 @@ cdef class Call:
 
 
 cdef class Axes(Pairing):
-    """The axis of each tensor of a pytree, from one for all of it or a pytree of axes like it. What holds no tensor
-    below a field is kept, whatever stands in its place."""
+    """The axis of each tensor of a pytree, from one axis for all of it or a pytree of axes like it. Below a field,
+    leaves that are not tensors accept any entry."""
     cdef str what
 
     cdef int leaf(self, str name, object like, object given, bint named, object where, list found) except -1:
@@ -107,7 +107,7 @@ cdef object lift_samples(Call call, TensorBase x, object axes):
 
 
 cdef object drop_out(Call call, TensorBase t):
-    """A tensor of the output: one that is on the tape is batched, and its slot noted."""
+    """A tensor of the output. If it is on the tape, it becomes a batch and its slot is noted."""
     cdef Value v = read(t)
     note_operand(t)
     if call.tape is not None and v.kind == NODE and (<Node>v).level is call.tape:
@@ -124,7 +124,7 @@ cdef Value repeated_zero(Call call, Value v):
 
 
 cdef object unpack(Call call, TensorBase t, object axes):
-    """A tensor of the output with the samples along the axis asked for."""
+    """A tensor of the output with the samples along the wanted axis."""
     cdef Value v = value_in(t)
     cdef int axis
     if v.kind == NODE and (<Node>v).level is call.tape:
@@ -138,7 +138,7 @@ cdef object unpack(Call call, TensorBase t, object axes):
 
 
 def basis(TensorBase x not None, Py_ssize_t first, Py_ssize_t rows):
-    """Some of the unit vectors of a tensor's space along a new first axis: rows of the identity, in its shape."""
+    """Some unit vectors of a tensor's space, in its shape, along a new first axis: rows of the identity."""
     cdef Value v = value_in(x)
     cdef tuple shape = shape_of(v)
     cdef Array a

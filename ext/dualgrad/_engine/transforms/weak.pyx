@@ -1,11 +1,11 @@
-"""Weak numbers: the number of a step of a loop that is rolled up, and what Python computes from it.
+"""Weak numbers: the step number of a rolled-up loop, and numbers that Python computes from it.
 
 Design
 ------
-The body of a counted loop is given a Python int. While it is rolled up its steps run as one program, so the int differs
-from step to step. A weak number stands for it: sums, differences, products and quotients with Python numbers are weak
-numbers again, computed in the program as Python computes them, and beside a tensor it takes the tensor's type, as any
-Python number does. Whatever else is done with it asks for the int of this one step; then the loop is not rolled up.
+The body of a counted loop is given a Python int. In a rolled-up loop all steps run as one program, so the int differs
+from step to step. A weak number stands for it. Sums, differences, products and quotients with Python numbers are weak
+numbers again, and the program computes them as Python does. Beside a tensor, a weak number takes the tensor's type, as
+any Python number does. All other uses need the int of this one step, and then the loop is not rolled up.
 """
 cimport numpy as cnp
 
@@ -31,7 +31,7 @@ cdef WeakNumber weak_number(object number, Value value, double most):
 
 
 cdef Value as_float(object x):
-    """A number as one of type float64."""
+    """A number as a value of type float64."""
     if isinstance(x, WeakNumber):
         if type((<WeakNumber>x).number) is float:
             return (<WeakNumber>x).value
@@ -52,19 +52,19 @@ cdef double bound(object x):
 
 
 cdef bint held(object x):
-    """Whether a number is an int or a float, and a float64 holds it exactly."""
+    """True for a weak number, a float, or an int that a float64 holds exactly."""
     if isinstance(x, WeakNumber) or type(x) is float:
         return True
     return type(x) is int and abs(x) < <long long>1 << EXACT
 
 
 cdef object asked(object x):
-    """A number, which Python is given."""
+    """A number for Python; reads a weak number."""
     return (<WeakNumber>x).read() if isinstance(x, WeakNumber) else x
 
 
 cdef object python_says(int op, object x, object y):
-    """What Python makes of numbers; NotImplemented for what is no number."""
+    """The result of Python's own operation on numbers; NotImplemented for other operands."""
     if not isinstance(plain(x), Number) or not isinstance(plain(y), Number):
         return NotImplemented
     a, b = asked(x), asked(y)
@@ -72,7 +72,7 @@ cdef object python_says(int op, object x, object y):
 
 
 cdef object combined(int op, object x, object y):
-    """A sum, difference or product; NotImplemented for what is no number."""
+    """A sum, difference or product; NotImplemented for operands that are not numbers."""
     cdef double most
     if not held(x) or not held(y):
         return python_says(op, x, y)
