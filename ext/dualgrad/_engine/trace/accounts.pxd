@@ -1,4 +1,4 @@
-# Accounts: which calls are recorded. See accounts.pyx.
+# Accounts: the decision which calls to record. See accounts.pyx.
 from .recordings cimport Function, Specialisation, warn
 from .signature cimport Signature
 

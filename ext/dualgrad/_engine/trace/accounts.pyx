@@ -1,26 +1,26 @@
-"""Accounts: which calls of a function are recorded, by what recordings cost and what their programs pay.
+"""Accounts: the decision which calls of a function to record, by the cost and the gain of programs.
 
 Design
 ------
-A recording pays if its program is replayed often, which nothing tells beforehand. So a function has credit: a signature
-that is new is recorded at once, for CREDIT programs in any case, and for MOST_CREDIT while they have cost less than
-CREDIT_SECONDS in all. A program that has been replayed as often as pays for it is off the account. What is dropped
-before is not, and stays a debt.
+A recording pays if its program is replayed often, which cannot be known beforehand. So a function has credit. A new
+signature is recorded at once for the first CREDIT programs, and up to MOST_CREDIT programs while they have cost less
+than CREDIT_SECONDS together. A program leaves the account when its replays have paid for it. A program that is dropped
+before stays a debt.
 
-A function without credit records a signature that pays beforehand: its calls have run eagerly, since it had its last
-program, for as long as a program costs, and at least LEAST times.
+A function without credit records a signature that has paid beforehand. Since the signature's last program, its calls
+must have run eagerly for as long as a program costs, and at least LEAST times.
 
-So the time for recordings is bounded, whatever the sequence of calls. Each program is one of three kinds. Those that
-were paid beforehand have taken no longer than the eager calls before them, each of which is counted once. Those that
-are off the account have taken no longer than their replays would have taken eagerly. All others are at most as many as
-the credit allows. Thus in the long run calls and recordings take at most twice the time of eager calls.
+So the time for recordings is bounded for any sequence of calls. Each program is of one of three kinds. A program paid
+beforehand took no longer than the eager calls before it, and each eager call counts once. A program off the account
+took no longer than its replays would have taken eagerly. All other programs are at most as many as the credit allows.
+So in the long run calls and recordings take at most twice the time of eager calls.
 
 A signature whose arguments differ by a number, text or object is often the only one with its value. After MISSES such
-values without a program it has no credit.
+values without a program, such signatures have no credit.
 
-Nothing grows without bound. Programs of a function are dropped, the least recently used first, if they keep more bytes
-than the cache may. What is known of signatures without a program is dropped beyond WAITING of them, and beyond HOLDING
-of those whose key keeps objects alive. Whatever comes again starts anew, and has to pay again.
+Nothing grows without bound. Programs of a function that keep more than MOST_BYTES are dropped, the least recently used
+first. Signatures without a program are forgotten beyond WAITING, or beyond HOLDING if their keys keep objects alive. A
+signature that comes again starts anew and has to pay again.
 """
 from cpython.object cimport PyObject
 from cpython.type cimport PyType_Check
@@ -39,15 +39,15 @@ cdef enum:
     CREDIT = 64                     # programs
     MOST_CREDIT = 1024
     LEAST = 8                       # eager calls that pay for a program
-    PAYS = 64                       # replays that do
-    MISSES = 8                      # values of arguments that are no tensors, before they have no credit
-    WAITING = 4096                  # signatures without a program that are remembered,
-    HOLDING = 64                    # and those of them that keep objects alive
+    PAYS = 64                       # replays that pay for a program
+    MISSES = 8                      # values without a program, before such signatures have no credit
+    WAITING = 4096                  # signatures without a program that are remembered
+    HOLDING = 64                    # remembered signatures without a program that keep objects alive
     FORMS = 4096
     MOST_ARGUMENTS = 16
-    IDLE = 256                      # calls that have had to wait, before most unknown ones are skipped
-    LOOKS = 8                       # of so many calls one is looked at
-    MOST_BYTES = 1 << 29            # of one function
+    IDLE = 256                      # eager calls since the last recording, before most unknown calls are skipped
+    LOOKS = 8                       # one in LOOKS calls is looked at
+    MOST_BYTES = 1 << 29            # of the programs of one function
 
 cdef double CREDIT_SECONDS = 1.0
 cdef unsigned long long FACTOR = 0x100000001B3      # odd: no bit is lost
@@ -56,7 +56,7 @@ cdef object VALUES = frozenset([float, complex, bool, int, str, bytes, type(None
 
 
 cdef Specialisation specialisation_for(Function function, tuple key, Signature g):
-    """What is known of the calls with a signature."""
+    """The state of the calls with a signature."""
     cdef Specialisation special = function.specialisations.pop(key, None)
     if special is not None:
         function.specialisations[key] = special
@@ -80,7 +80,7 @@ cdef Specialisation specialisation_for(Function function, tuple key, Signature g
 
 
 cdef int rest(Function function, Specialisation special) except -1:
-    """A signature has no program, and the next one is not due."""
+    """Put a signature among those without a program."""
     if len(function.waiting) >= WAITING:
         forget(function, next(iter(function.waiting)))
     function.waiting[special.key] = special
@@ -94,7 +94,7 @@ cdef int rest_again(Function function, Specialisation special) except -1:
 
 
 cdef int hold(Function function, Specialisation special) except -1:
-    """Note a key that keeps objects alive and has no program; forget the oldest of too many."""
+    """Note a signature without a program whose key keeps objects alive; forget the oldest of too many."""
     if len(function.holding) >= HOLDING:
         forget(function, next(iter(function.holding)))
     function.holding[special.key] = special
@@ -102,7 +102,7 @@ cdef int hold(Function function, Specialisation special) except -1:
 
 
 cdef int forget(Function function, tuple key) except -1:
-    """Forget a signature, and the program that it has."""
+    """Forget a signature and its program."""
     cdef Specialisation special = function.waiting.pop(key, None)
     if special is None:
         special = function.specialisations.pop(key, None)
@@ -116,8 +116,8 @@ cdef int forget(Function function, tuple key) except -1:
 
 
 cdef object number_of(tuple args):
-    """A number by which arguments find their signature without a key, which takes longer than many a call. Arguments of
-    one signature have one number. None: they may have several, or none."""
+    """A number by which arguments find their signature without a key, which takes longer than many calls. Arguments of
+    one signature have one number. None if they may have several signatures, or none."""
     cdef unsigned long long h = 0
     cdef Value v
     cdef int i, k
@@ -154,8 +154,8 @@ cdef int put_nearby(Function function, Specialisation special) except -1:
 
 
 cdef bint is_skipped(Function function) noexcept:
-    """Whether a call with unknown arguments runs eagerly without a look at its signature: most of them, if no call has
-    been recorded for long."""
+    """True if a call with unknown arguments runs eagerly without a look at its signature. So do most of these calls if
+    none has been recorded for long."""
     if function.idle < IDLE:
         return False
     function.skips += 1
@@ -163,8 +163,8 @@ cdef bint is_skipped(Function function) noexcept:
 
 
 cdef bint waits(Function function, Specialisation special) except -1:
-    """Whether a call of a signature without a program runs eagerly for sure; then it is booked, with the time that such
-    calls have taken. Some are left to be timed again."""
+    """True if a call of a signature without a program certainly runs eagerly. It is booked with the mean time of such
+    calls. False for some calls, to time them again."""
     cdef double seconds
     if special.recordings % 2 or special.calls % LOOKS == 0 or may_get_credit(function, special):
         return False
@@ -191,12 +191,12 @@ cdef int count_form(Function function, Specialisation special, int n) except -1:
 
 
 cdef bint values_differ(Function function, Specialisation special) except -1:
-    """Whether many signatures differ from this one by a number, text or object only, and have no program."""
+    """True if many signatures without a program differ from this one only by a number, text or object."""
     return special.form is not None and function.forms.get(special.form, 0) > MISSES
 
 
 cdef bint may_be_recorded(Function function, Specialisation special) except -1:
-    """Whether the next call is recorded; if it is, it goes on the account."""
+    """True if the next call is recorded. A recording on credit goes on the account."""
     if special.eager:
         rest_again(function, special)
         return False
@@ -228,7 +228,7 @@ cdef bint has_credit(Function function, Specialisation special) except -1:
 
 
 cdef int book_eager(Function function, Specialisation special, double seconds) except -1:
-    """A call has run eagerly which might have been recorded."""
+    """Book an eager call that might have been recorded."""
     function.idle += 1
     special.calls += 1
     special.waited += seconds
@@ -237,7 +237,7 @@ cdef int book_eager(Function function, Specialisation special, double seconds) e
 
 
 cdef int call_failed(Function function, Specialisation special) except -1:
-    """A call has raised an error: its signature is forgotten, unless it has a program."""
+    """Book a call that raised an error: forget its signature, unless it has a program."""
     if special.confirmed is not None:
         return 0
     function.debt -= special.debts
@@ -247,7 +247,7 @@ cdef int call_failed(Function function, Specialisation special) except -1:
 
 
 cdef int book_recorded(Function function, Specialisation special) except -1:
-    """A call has been recorded; it was the last one of two, or the only one."""
+    """Book a recorded call that was the last of two, or the only one."""
     cdef bint ended = special.eager or special.confirmed is not None
     if not ended and special.recordings % 2:
         return 0
@@ -269,7 +269,7 @@ cdef int book_recorded(Function function, Specialisation special) except -1:
 
 
 cdef int drop_programs(Function function) except -1:
-    """Drop the oldest programs that were not replayed lately while there are too many bytes of them."""
+    """Drop the oldest programs that were not replayed lately, while there are too many bytes."""
     cdef Specialisation special
     while dg_read_shared(&function.bytes) > MOST_BYTES and len(function.specialisations) > 1:
         key, special = next(iter(function.specialisations.items()))
@@ -282,9 +282,9 @@ cdef int drop_programs(Function function) except -1:
 
 
 cdef int book_replayed(Function function, Specialisation special) except -1:
-    """A program was replayed. Off the account with it if that pays for it."""
+    """Book a replay. Takes the program off the account if its replays have paid for it."""
     cdef long long replays
-    if special.debts == 0 or function.pace == 0:    # nobody has waited yet
+    if special.debts == 0 or function.pace == 0:    # no eager call was timed yet
         return 0
     replays = dg_read_shared(&special.replays)
     if replays < PAYS or replays * function.pace < special.spent:
@@ -297,7 +297,7 @@ cdef int book_replayed(Function function, Specialisation special) except -1:
 
 
 cdef int lose_program(Function function, Specialisation special) except -1:
-    """The guards of a program do not hold any more."""
+    """Book the loss of a program whose guards do not hold."""
     book_replayed(function, special)
     dg_add_shared(&function.bytes, -special.bytes)
     special.bytes = 0
@@ -310,7 +310,7 @@ cdef int lose_program(Function function, Specialisation special) except -1:
 
 
 cdef str why_waiting(Function function, Specialisation special):
-    """Why a call runs eagerly for the time being, or None."""
+    """The reason why a call runs eagerly for now, or None."""
     if special.recordings % 2 or special.confirmed is not None:
         return None
     if values_differ(function, special):

@@ -8,7 +8,7 @@ cdef class Names:
     cdef dict globals               # name -> set of chains of attributes after it; () for any other use
     cdef dict free                  # the same for variables of enclosing functions
     cdef set modules                # imports in the code: (name, level, names in it)
-    cdef set identities             # globals that are operands of `is`; None: an operand that is no global
+    cdef set identities             # globals that are operands of `is`; None: an operand that is not a global
     cdef tuple nested               # code objects of functions, comprehensions and classes inside
     cdef bint dynamic               # the code reads or sets attributes by computed names
     cdef bint tests_class           # the code calls isinstance or the like

@@ -10,8 +10,8 @@ Code that uses `getattr`, `vars` or `__dict__` is dynamic: it may read any attri
 `getattr(x, "name")` and `"{0.name}".format(x)`, which name the attribute. Code that uses `__globals__`, `f_back` and
 the like is refused, since no walk can follow them.
 
-If a recording has noted which instructions ran, only those are read. A basic block is entered at its first instruction
-only, so every instruction before one that ran has run too.
+If a recording has noted the instructions that ran, only these are read. A basic block is entered at its first
+instruction only, so every instruction before one that ran has run too.
 
 A chain ends with `CALLED` if the code calls the object at its end at once. The hook of a recording (executed.pyx) sees
 such a call of a compiled function.
@@ -41,7 +41,7 @@ cdef int LOAD_METHOD = opcode.opmap.get("LOAD_METHOD", -1)
 cdef int LOAD_GLOBAL = opcode.opmap["LOAD_GLOBAL"]
 cdef int LOAD_ATTR = opcode.opmap["LOAD_ATTR"]
 cdef int IS_OP = opcode.opmap["IS_OP"]
-# From Python 3.13 on it follows what is called, before the arguments; earlier the load of what is called has a flag.
+# From Python 3.13 on it follows the called object, before the arguments. Before, the load of this object has a flag.
 cdef int PUSH_NULL = opcode.opmap["PUSH_NULL"] if PY_VERSION_HEX >= 0x030D0000 else -1
 cdef set CONSTANTS = {opcode.opmap[name] for name in (
     "LOAD_CONST", "LOAD_SMALL_INT", "LOAD_COMMON_CONSTANT") if name in opcode.opmap}
@@ -81,7 +81,7 @@ cdef int fill_tables() except -1:
             (WRITTEN, 0, ("STORE_ATTR", "DELETE_ATTR")),
             (IMPORT, 0, ("IMPORT_NAME",))):
         for name in instructions:
-            if opcode.opmap.get(name, 256) < 256:       # others are the compiler's own, and in no code object
+            if opcode.opmap.get(name, 256) < 256:       # others are internal to the compiler
                 USE[<int>opcode.opmap[name]] = use
                 SHIFT[<int>opcode.opmap[name]] = shift
     return 0
@@ -185,7 +185,7 @@ cdef Names read_names(object code, object offsets):
 
 
 cdef list instructions_of(object code, object offsets):
-    """The instructions as (instruction, argument); NOP in place of those that have not run."""
+    """The instructions as (instruction, argument), with NOP for instructions that have not run."""
     cdef bytes instructions = code.co_code
     cdef set skipped = set() if offsets is None else offsets_not_run(code, <set>offsets)
     cdef const unsigned char *p = <const unsigned char *>PyBytes_AS_STRING(instructions)
@@ -203,7 +203,7 @@ cdef list instructions_of(object code, object offsets):
 
 
 cdef set offsets_not_run(object code, set offsets):
-    """The offsets of instructions that have not run: in each block those after the last one that ran."""
+    """The offsets of instructions that have not run: in each block, all after the last one that ran."""
     cdef bytes instructions = code.co_code
     cdef set entered = set(dis.findlabels(instructions)), skipped = set()
     cdef list block = []
@@ -220,8 +220,8 @@ cdef set offsets_not_run(object code, set offsets):
 
 
 cdef set named_by_constants(Names n, object code, list ops):
-    """The instructions that load `getattr`, `hasattr` or `format` for a call whose constants name the attributes, and
-    those that load such a constant."""
+    """Find calls of `getattr`, `hasattr` or `format` whose constants name the attributes. Returns the places of the
+    instructions that load the function or such a constant."""
     cdef Py_ssize_t i, at
     cdef set found = set()
     for i, (op, arg) in enumerate(ops):

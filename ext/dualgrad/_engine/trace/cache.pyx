@@ -1,21 +1,20 @@
-"""Recorded functions: when a call is recorded, replayed or executed eagerly.
+"""Recorded functions: the decision to record, replay or execute a call.
 
 Design
 ------
 A function is recorded at its first two calls with one signature (types, shapes, pytree structure, values of arguments
-that are no tensors) and replayed from the third on (recordings.pyx). Calls of a signature run eagerly from then on if
-no program can stand for them, or if its guards fail again and again. If there are many signatures whose programs do not
-pay, new ones wait (accounts.pyx).
+that are not tensors). It is replayed from the third call on (recordings.pyx). Calls of a signature run eagerly if no
+program can stand for them, or if its guards fail again and again. If many signatures have programs that do not pay, new
+signatures wait (accounts.pyx).
 
-Only outermost calls are recorded. Inside a recording, or while derivatives are being taken, a recorded function is an
-ordinary one.
+Only outermost calls are recorded. Inside a recording or a derivative, a recorded function is an ordinary function.
 
-Programs are kept by function. The key of a Cell is its identity, that of a function its code, globals and closure, that
-of a gradient function its function and settings. A Cell holds its own programs, so that they are freed with it. The
-cache is bounded in functions and in bytes; the least recently used functions are dropped first.
+Programs are kept by function. The key of a Cell is its identity. The key of a function has its code, globals and
+closure, and the key of a gradient function has its function and settings. A Cell holds its own programs, so that they
+are freed with it. The cache is bounded in functions and in bytes, and drops the least recently used functions first.
 
-Threads share functions. What is known of one is read and changed under its critical section, which does nothing where
-the GIL guards it; user code runs outside.
+Threads share functions. The state of a function is read and changed in its critical section, which does nothing under
+the GIL; user code runs outside.
 """
 cimport cython
 
@@ -55,17 +54,17 @@ cdef extern from "memory/shared.h":
 
 cdef enum:
     CACHE_SIZE = 256                # functions
-    CACHE_BYTES = 1 << 29           # kept by their guards and constants
-    WORTH = 8                       # replays between changes that are not too many
-    DEPTH = 32                      # functions and tuples in the key of a function
-    OTHERS = 32                     # calls by the program of another function, before a function has its own
+    CACHE_BYTES = 1 << 29           # that guards and constants keep
+    WORTH = 8                       # replays after which a change does not count
+    DEPTH = 32                      # nested functions and tuples in the key of a function
+    OTHERS = 32                     # calls by the program of another function, before a function gets its own
     MOST_APART = 64                 # functions of one key that have programs of their own
     MISSES = 8                      # changes after fewer replays, before calls run eagerly
 
 # Key of a function -> Function, the last one called at the end; a weak reference if a Cell holds it.
 FUNCTIONS = OrderedDict()
-cdef dg_shared_lock HELD            # while that is read or changed. Nothing is freed then, and no code of users runs
-cdef void *NEWEST = NULL            # where the last one called is, unless it belongs to a Cell; maybe freed
+cdef dg_shared_lock HELD            # held to read or change FUNCTIONS; nothing is freed then, no user code runs
+cdef void *NEWEST = NULL            # address of the function called last, unless a Cell holds it; maybe freed
 cdef long long EPOCH = 0            # how often all programs were forgotten
 cdef object APART = object()        # in place of a result: the function must have programs of its own
 
@@ -112,19 +111,19 @@ cdef class Recorded:
         return result
 
     cdef tuple key(self):
-        """`function_key` of the function. Functions that are equal share programs, but guards are those of one of them:
-        the keys of the others are compared at each call. One that is called often has programs of its own."""
+        """`function_key` of the function. Equal functions share programs, but the guards belong to one of them: each
+        call compares the keys of the rest. A function that is called often gets its own programs."""
         found = function_key(self.__wrapped__)
         return own_key(self.__wrapped__, found) if dg_read_shared(&self.others) >= OTHERS else found
 
     cdef Function known_programs(self):
-        """What is known of the function, or None."""
+        """The state of the function in the cache, or None."""
         key, alive, _, _ = self.key()
         return programs_known(key, alive, self.__wrapped__, self.pure)
 
     def depends_on(self, *args):
-        """What the last result for this signature depends on besides the arguments. None if no program is confirmed, or
-        if the function changes tensors or draws random numbers."""
+        """The dependence of the last result for this signature on more than the arguments. None if no program is
+        confirmed, or if the function changes tensors or draws random numbers."""
         cdef Function function
         cdef Recording r
         cdef Signature g = signature_of(args, {})
@@ -146,7 +145,7 @@ cdef class Recorded:
         return [] if function is None else departing(function, self.__wrapped__)
 
     def take(self, tuple recordings):
-        """Keep recordings that came along, where all is as it was."""
+        """Keep recordings that came along, if everything is as it was."""
         found = self.key()
         arrive(function_for_key((self.pure, found[0]), found[1], found[2], self.pure), self.__wrapped__, found[3],
                recordings)
@@ -175,7 +174,7 @@ def restored(fn, bint pure, dict attributes):
 
 
 cdef bint belongs_to_another(Function function, object call):
-    """Whether the program that was replayed last is that of another function."""
+    """True if the program that was replayed last was recorded from another function."""
     cdef Recording confirmed = latest_of(function)
     return confirmed is not None and function.alive is None and not same_function(confirmed.call, call)
 
@@ -199,7 +198,7 @@ cdef Recording confirmed_for(Function function, object key):
 
 
 cdef list recordings_of(Function function):
-    """(whether it is replayed, the recording) for each signature that a function has a recording of."""
+    """(True if it is replayed, the recording) for each signature of a function with a recording."""
     cdef Specialisation special
     with cython.critical_section(function):
         found = [(special.confirmed is not None, special.last if special.confirmed is None else special.confirmed)
@@ -221,7 +220,7 @@ cdef Function new_function(object name, object alive):
 
 
 cdef object kept_as(object key):
-    """What FUNCTIONS has under a key, or None."""
+    """The entry of FUNCTIONS under a key, or None."""
     dg_hold(&HELD)
     try:
         return FUNCTIONS.get(key)
@@ -230,7 +229,7 @@ cdef object kept_as(object key):
 
 
 cdef int keep(object key, object kept) except -1:
-    """Put something under a key into FUNCTIONS, at its end; None: what is there stays, at the end, if it still is."""
+    """Put an entry at the end of FUNCTIONS. None moves the entry of the key to the end, if there is one."""
     former = None
     dg_hold(&HELD)
     try:
@@ -245,7 +244,7 @@ cdef int keep(object key, object kept) except -1:
 
 
 cdef tuple drop_oldest(Py_ssize_t more_than):
-    """Take the oldest entry out of FUNCTIONS if it has more than so many; else None."""
+    """Remove and return the oldest entry of FUNCTIONS if it has more than `more_than` entries; else None."""
     dg_hold(&HELD)
     try:
         return FUNCTIONS.popitem(last=False) if len(FUNCTIONS) > more_than else None
@@ -330,21 +329,24 @@ cdef object call_by_key(tuple found, object call, tuple args, dict kwargs, objec
 
 
 cdef tuple own_key(object fn, tuple found):
-    """The key of a function that shares its programs with no other."""
+    """The key of a function that does not share its programs."""
     fn = (ByIdentity(fn.__self__), ByIdentity(fn.__func__)) if type(fn) is types.MethodType else ByIdentity(fn)
     return ("own", fn, found[0]), *found[1:]
 
 
 cdef Function programs_known(object key, object alive, object fn, bint pure):
-    """What is known of a function, or None."""
+    """The state of a function, or None."""
     own = known_as((pure, own_key(fn, (key,))[0]), alive)
     return known_as((pure, key), alive) if own is None else own
 
 
 cdef object replay_latest(Function function, object fn, list parts, object call, tuple args):
-    """Replay the program of the last replay if this call surely has its signature and its guards hold, else
-    NotImplemented; FAILED if the call must be eager. `fn`: the function that is called; `parts`: see `stands_for`, if
-    its key has been compared; `call`: the eager call, None for the construct of a Cell."""
+    """Replay the program of the last replay, if this call surely has its signature and its guards hold; else
+    NotImplemented. FAILED if the call must be eager.
+
+    `fn` is the function that is called. `parts` are given if its key has been compared, see `stands_for`. `call` is the
+    eager call, None for the construct of a Cell.
+    """
     cdef Specialisation special
     cdef Recording confirmed
     if function.epoch != dg_read_shared(&EPOCH):
@@ -386,8 +388,8 @@ cdef object replay_latest(Function function, object fn, list parts, object call,
 
 
 cdef object replay_or_record(Function function, object call, tuple args, dict kwargs, object fn=None, list parts=None):
-    """Replay, record or execute a call; APART if another function has the key, whose programs are no use here. `fn`:
-    the user's function, if `call` is compiled code around it; `parts`: those of its key."""
+    """Replay, record or execute a call. APART if the key belongs to another function, whose programs cannot serve.
+    `fn`: the user's function, if `call` is compiled code around it. `parts`: the parts of its key."""
     cdef Specialisation special
     cdef Recording confirmed
     cdef Signature g
@@ -444,7 +446,7 @@ cdef object replay_or_record(Function function, object call, tuple args, dict kw
 
 
 cdef object eager_call(Function function, Specialisation special, object call, tuple args, dict kwargs):
-    """A call that is not recorded now; it pays for recordings to come."""
+    """Run a call that is not recorded now; it pays for later recordings."""
     if special.eager:
         return call(*args, **kwargs)
     start = perf_counter()
@@ -455,7 +457,7 @@ cdef object eager_call(Function function, Specialisation special, object call, t
 
 
 cdef int drop(Function function, Specialisation special, Recording confirmed) except -1:
-    """Drop a program whose guards do not hold. Such calls run eagerly from now on if they fail again and again."""
+    """Drop a program whose guards do not hold. If they fail again and again, such calls run eagerly from now on."""
     if special.confirmed is not confirmed:          # another thread has done that
         return 0
     change = change_in_words(confirmed.guards)
@@ -471,10 +473,10 @@ cdef int drop(Function function, Specialisation special, Recording confirmed) ex
 
 cdef class Repeated:
     """A pure function that is called often: it is recorded from the third call on, in every mode. It holds its own
-    program, which is freed with it. A function that cannot be recorded is called as it is."""
+    program, which is freed with it. A function that cannot be recorded is called directly."""
     cdef object fn
     cdef Function function
-    cdef long long calls            # that were no replays: two
+    cdef long long calls            # the first calls, which are not recorded: at most two
 
     def __init__(self, str name, fn):
         self.fn = fn
@@ -494,21 +496,21 @@ cdef class Repeated:
 
     @property
     def on_numbers(self):
-        """Whether its last call replayed a program on single numbers, which takes less time than the call."""
+        """True if its last call replayed a program on single numbers, which takes less time than the call."""
         cdef Recording confirmed = latest_of(self.function)
         return confirmed is not None and is_on_numbers(confirmed.plan)
 
 
 def call_recorded(key, alive, name, call, tuple args, dict kwargs, fn=None, list parts=None):
     """Call a function, recorded if this is an outermost call. `fn`: the user's function, if `call` is compiled code
-    around it, whose variables the walk cannot see; `parts`: those of its key."""
+    around it, whose variables the walk cannot see. `parts`: the parts of its key."""
     if not is_outermost():
         return call(*args, **kwargs)
     return call_by_key((key, alive, name, parts), call, args, kwargs, fn)
 
 
 def cell_called(CellCall cell, tuple args, dict kwargs):
-    """A Cell is called in Graph mode, or while recording."""
+    """Call a Cell in Graph mode, or while recording."""
     cdef Function function
     if not is_outermost():
         return cell.construct(*args, **kwargs)
@@ -527,7 +529,7 @@ def cell_called(CellCall cell, tuple args, dict kwargs):
 
 
 def transform_called(str name, fn, tuple settings, parameters, call, tuple args, dict kwargs):
-    """A transform of a function is called in Graph mode, as an outermost call."""
+    """Call a transform of a function as an outermost call in Graph mode."""
     key, alive, label, parts = function_key(fn)
     weights = None if parameters is None else tuple([ByIdentity(p) for p in parameters])
     return call_recorded((name, settings, weights, key), alive, f"{name} of {label}", call, args, kwargs, fn, parts)
@@ -540,8 +542,8 @@ cdef list functions():
 
 
 def programs():
-    """The programs recorded so far: (name of the function, whether it is replayed, listing), and (name, False, "eager")
-    behind those of a function some of whose calls run eagerly."""
+    """The programs recorded so far: (name of the function, True if replayed, listing). (name, False, "eager") follows
+    for a function with calls that run eagerly."""
     found = []
     cdef Function function
     for function in functions():
@@ -562,7 +564,7 @@ def forget_programs():
 
 
 def recorded_call(fn, tuple args, dict kwargs, bint pure=False):
-    """The program of a call with the arrays that it would read now, or why the call runs eagerly."""
+    """The program of a call with the arrays that it would read now, or the reason why the call runs eagerly."""
     cdef Function function
     cdef Recording confirmed
     cdef Signature g = signature_of(args, kwargs)
@@ -585,7 +587,7 @@ def recorded_call(fn, tuple args, dict kwargs, bint pure=False):
 
 
 cdef tuple guards_of(Recording r):
-    """(guards, guards without a word, bytes of contents compared, nanoseconds to compare all)."""
+    """(guards, guards without a word, bytes of compared contents, nanoseconds to compare all)."""
     if r.guards is None:
         return 0, 0, 0, 0.0
     start = perf_counter()
@@ -596,7 +598,7 @@ cdef tuple guards_of(Recording r):
 
 
 cdef tuple reason_for(Function function, object key):
-    """(why calls with a key run eagerly, the line) or (None, None)."""
+    """(the reason why calls with a key run eagerly, its line) or (None, None)."""
     cdef Specialisation special
     with cython.critical_section(function):
         special = function.specialisations.get(key)
@@ -608,14 +610,14 @@ cdef tuple reason_for(Function function, object key):
 
 
 def why_eager(key, alive, tuple args, dict kwargs):
-    """Why calls with these arguments of the function of a key run eagerly; None if they do not."""
+    """The reason why calls of the function of a key with these arguments run eagerly; None if they do not."""
     cdef Function function = known_as((False, key), alive)
     return None if function is None else reason_for(function, signature_of(args, kwargs).key())[0]
 
 
 def known_functions():
-    """The functions in the cache: (name, why some of its calls run eagerly or None, (file, line) or None, steps of its
-    programs)."""
+    """The functions in the cache: (name, the reason why some calls run eagerly or None, (file, line) or None, steps of
+    its programs)."""
     cdef Function function
     found = []
     for function in functions():

@@ -1,7 +1,7 @@
-"""A function's program, from which sparsity patterns are read.
+"""The program of a function, from which sparsity patterns are read.
 
-A capture is not replayed. So it does not end where Python reads numbers that depend on the arguments
-(``if x[0] > 0``): it shows the branches taken at this point, and says so.
+A capture is not replayed. So it goes on where Python reads numbers that depend on the arguments (``if x[0] > 0``). It
+shows the branches taken at this point, and says so.
 """
 from ..arrays.array cimport ARRAY, Array, Value, with_numbers
 from .dependence cimport Dependence, dependence_of
@@ -30,10 +30,10 @@ cdef class Probe(Recorder):
 def capture(fn, tuple args, others=()):
     """Call `fn`, which returns a list of tensors, with tensors of the numbers in `args`, and record its program.
 
-    Returns (program, results, the slot of each result or None if it is constant, whether Python has read numbers that
-    depend on the arguments, (handle, array) for captured tensors that Python has read, what else the program depends
-    on). `others`: further objects that `fn` can reach. `fn` is called twice; if the constants of the two programs
-    differ, they would differ at each call, and that is an error.
+    Returns (program, results, slots, looked, fixed, dependence). `slots` has the slot of each result, None for a
+    constant. `looked` is True if Python has read numbers that depend on the arguments. `fixed` has (handle, array) for
+    captured tensors that Python has read. `dependence` guards all else that the program depends on. `others` are
+    further objects that `fn` can reach. `fn` is called twice, and it is an error if the two programs differ.
     """
     cdef Tracer former = active_tracer()
     cdef Probe first, second
@@ -64,7 +64,7 @@ def capture(fn, tuple args, others=()):
 
 
 cdef Array plain_array(TensorBase t):
-    """The array of a tensor that no transform is at work on."""
+    """The array of a tensor outside of all transforms."""
     cdef Value v = value_in(t)
     if v.kind != ARRAY:
         raise TypeError("sparsity: a pattern is found outside of transforms; prepare the plan before them")

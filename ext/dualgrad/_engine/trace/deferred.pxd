@@ -13,7 +13,7 @@ cdef class DeferredValue:
 cdef class DeferredValues:
     cdef dict waiting               # slot -> DeferredValue
     cdef dict done                  # slot -> an array that was computed before the end; None: they are not noted
-    cdef Py_ssize_t nbytes          # of all that has been deferred
+    cdef Py_ssize_t nbytes          # bytes of all arrays that have been deferred
     cdef long long held             # bytes of `done`, and of results that were never deferred
     cdef Array defer(self, int op, object params, PyObject **args, int n)
     cdef int remember(self, Array out, int op, object params, PyObject **args, int n) except -1

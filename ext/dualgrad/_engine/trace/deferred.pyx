@@ -26,11 +26,11 @@ cdef extern from "memory/shared.h":
     bint dg_held_at_most(PyObject *x, Py_ssize_t n) noexcept
 
 
-COMPARE = None                      # called with what a plan has computed, what is right, and the plan
+COMPARE = None                      # called with the result of a plan, the right result, the plan, and its operands
 
 
 def compare_deferred_by(compare):
-    """Set the function that compares deferred results in a block of `checked`."""
+    """Set the function that compares deferred results under `checked`."""
     global COMPARE
     COMPARE = compare
 
@@ -120,7 +120,7 @@ cdef class DeferredValues:
         return 0
 
     cdef int evaluate_all(self) except -1:
-        """Compute every deferred value that another object holds, and drop the others."""
+        """Compute every deferred value that another object holds, and drop all others."""
         cdef list deferred = list(self.waiting.values()), needed = []
         cdef DeferredValue p
         self.waiting = {}
@@ -136,7 +136,7 @@ cdef class DeferredValues:
 
     cdef list slots_held(self):
         """The slots of deferred arrays that another object holds."""
-        cdef dict inside = {}           # slot -> the deferred values that read it
+        cdef dict inside = {}           # slot -> how often deferred values read it
         cdef DeferredValue p
         cdef Array x
         for p in self.waiting.values():
@@ -148,7 +148,7 @@ cdef class DeferredValues:
                 if not dg_held_at_most(<PyObject *>(<DeferredValue>p).out, 1 + <Py_ssize_t>inside.get(slot, 0))]
 
     cdef int compare(self, list slots, list arrays, object plan) except -1:
-        """Compare what a plan has computed with what the primitives compute one by one, which is taken."""
+        """Compare the results of a plan with the results of single primitives, and use the latter."""
         cdef Array a
         cdef DeferredValue p
         operands = [to_ndarray(a) for p in self.waiting.values() for a in p.operands if not is_deferred(a)]
@@ -160,7 +160,7 @@ cdef class DeferredValues:
         return 0
 
     cdef int fill_in(self, list slots, list arrays, object plan) except -1:
-        """Give deferred arrays the data that a program has computed by a plan."""
+        """Give deferred arrays the data that a plan has computed."""
         cdef DeferredValue p
         if thread_state().checking:
             self.compare(slots, arrays, plan)
@@ -172,7 +172,7 @@ cdef class DeferredValues:
 
 
 cdef int compute_now(Array a) except -1:
-    """Python or a kernel reads a deferred array."""
+    """Compute a deferred array that Python or a kernel reads."""
     cdef Tracer tracer = active_tracer()
     if tracer is not None and tracer.knows(a):
         return tracer.needed(a)

@@ -1,7 +1,7 @@
-"""Dependence: whether a kept result of a function may still be used.
+"""Dependence: the check that a kept result of a function may still be used.
 
 The plan of a sparse derivative, or the value of an objective at a point, may be used while the function would give it
-again. Guards decide that, as for recorded functions. If no guard can follow the function, nothing may be kept.
+again. Guards decide this, as for recorded functions. If no guard can follow the function, nothing may be kept.
 """
 from ..arrays.array cimport Array
 from ..arrays.shared cimport is_shared
@@ -12,7 +12,7 @@ from ..transforms.handles cimport TensorBase, value_in
 
 
 cdef Dependence dependence_of(object start, list others, Executed executed):
-    """What a function depends on; `executed` is the code that a call of it ran."""
+    """The dependence of a function. `executed` is the code that a call of it ran."""
     cdef Reach reach = reachable_from(start, others, executed, False)
     cdef Dependence d = dependence_on(reach.guards, [])
     d.why = reach.why
@@ -29,7 +29,7 @@ cdef Dependence dependence_on(Guards guards, list fixed):
 cdef class Dependence:
 
     cdef int confirm(self, Executed before, Executed after) except -1:
-        """After a second call: whether the function changes what it depends on."""
+        """After a second call, note if the function changes an object that it depends on."""
         cdef Guard broken
         if self.why is None and after.same_as(before):
             broken = self.guards.broken()
@@ -38,7 +38,7 @@ cdef class Dependence:
         return 0
 
     def holds(self):
-        """Whether nothing has changed; False if that is not known."""
+        """True if nothing has changed; False if that is not known."""
         if self.why is not None:
             return False
         for tensor, a in self.fixed:
@@ -47,7 +47,7 @@ cdef class Dependence:
         return self.guards is None or self.guards.hold()
 
     def broken(self):
-        """What has changed, in words; None if nothing has."""
+        """The first change, in words; None if nothing has changed."""
         cdef Guard g
         if self.why is not None:
             return self.why

@@ -18,10 +18,10 @@ cdef class Executed:
     cdef str impure                 # the first call from users' code that cannot be repeated, or None
     cdef bint imported              # a module was imported
     cdef void *last                 # the code that began last,
-    cdef void *last_globals         # and its globals
+    cdef void *last_globals         # the globals of that code
     cdef bint complete              # the hook was still set at the end
     cdef void *former               # the hook that was set before,
-    cdef object former_argument     # and its argument
+    cdef object former_argument     # the argument of that hook
     cdef int start(self) except -1
     cdef int stop(self) except -1
     cdef bint same_as(self, Executed other) except -1

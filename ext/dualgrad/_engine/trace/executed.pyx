@@ -1,4 +1,4 @@
-"""Executed: which Python code runs while a function is recorded.
+"""Executed: the Python code that runs while a function is recorded.
 
 Design
 ------
@@ -10,12 +10,12 @@ The tracing hook also reports each instruction of users' code. It is slow. It is
 the code that uses the name may not have run. If a debugger holds this hook, the instructions are not known and all
 names count.
 
-The garbage collector may run at any time. The functions in `gc.callbacks` and the finalizers that it calls are no part
-of the execution. Two functions of this module stand at the ends of that list. They tell when a collection begins and
-when it ends.
+The garbage collector may run at any time. The functions in `gc.callbacks` and the finalizers that it calls are not part
+of the execution. Two functions of this module stand at the ends of that list, and tell when a collection begins and
+ends.
 
-The module of a piece of code decides how far it is trusted. This package, NumPy and the stateless part of the standard
-library are constant. The rest of the standard library (clocks, files, random numbers, threads) cannot be repeated.
+The module of a piece of code decides its trust. This package, NumPy and the stateless part of the standard library are
+constant. The rest of the standard library (clocks, files, random numbers, threads) cannot be repeated.
 """
 cimport cython
 
@@ -103,7 +103,7 @@ cdef dict TRUSTED_GLOBALS = {}      # address of a dict -> the dict: globals of 
 
 
 cdef Trust trust_of_name(object name):
-    """How far a module is trusted by its name."""
+    """The trust in a module, by its name."""
     if not isinstance(name, str):
         return USERS
     found = TRUSTED.get(name)
@@ -125,7 +125,7 @@ cdef int trust_of_new_name(str name):
 
 
 cdef Trust trust_of(dict around):
-    """How far code with these globals is trusted. Globals that only carry its `__name__` are the user's."""
+    """The trust in code with these globals. Globals that only carry a module's `__name__` are the user's."""
     cdef Trust found = trust_of_name(around.get("__name__"))
     if found == USERS:                          # __new__ of a named tuple has its own globals
         return PURE if "_tuple_new" in around and len(around) == 3 else USERS
@@ -139,7 +139,7 @@ cdef Trust trust_of(dict around):
     return found
 
 
-# What a class says of itself, without code of its metaclass.
+# Attributes of a class, read without code of its metaclass.
 cdef object MRO_OF = type.__dict__["__mro__"].__get__
 cdef object ENTRIES_OF = type.__dict__["__dict__"].__get__
 cdef object MODULE_OF = type.__dict__["__module__"].__get__
@@ -186,7 +186,7 @@ def collection_ends(str phase, dict info):
 
 
 cdef int watch_collections() except -1:
-    """Put the two functions where they belong: others may have joined the list."""
+    """Put the two functions at the ends of the list, to which other code may have added."""
     cdef list callbacks = gc.callbacks
     with cython.critical_section(JOINED):
         if callbacks and callbacks[0] is collection_begins and callbacks[len(callbacks) - 1] is collection_ends:
@@ -200,7 +200,7 @@ cdef int watch_collections() except -1:
 
 
 cdef bint collecting() noexcept:
-    """Whether the garbage collector runs on this thread."""
+    """True if the garbage collector runs on this thread."""
     cdef long long now = dg_read_shared(&collector)
     return now != 0 and now == <long long>PyThread_get_thread_ident()
 
@@ -217,7 +217,7 @@ cdef int on_event(PyObject *argument, PyFrameObject *frame, int what, PyObject *
         code = dg_code_of(frame)
         around = <void *>dg_globals_of(frame)
         if DG_DEBUG and (<str>(<object>code).co_filename).endswith(".pyx"):
-            pass    # a debug build tells of functions of the engine too, and of some that cannot raise
+            pass    # a debug build also reports functions of the engine, some of which cannot raise
         elif code is not e.last or around is not e.last_globals:
             e.last = code
             e.last_globals = around
@@ -231,7 +231,7 @@ cdef int on_event(PyObject *argument, PyFrameObject *frame, int what, PyObject *
 
 
 cdef int python_function_begun(Executed e, void *code, PyFrameObject *frame) except -1:
-    """A Python function begins."""
+    """Note a Python function that begins."""
     cdef PyObject *around = dg_globals_of(frame)
     cdef Trust trust
     identity = PyLong_FromVoidPtr(code)
@@ -259,7 +259,7 @@ cdef int python_function_begun(Executed e, void *code, PyFrameObject *frame) exc
 
 
 cdef bint ran_under(tuple entry, object around) except -1:
-    """Whether the code of an entry ran with these globals."""
+    """True if the code of an entry ran with these globals."""
     cdef Py_ssize_t i
     for i in range(1, len(entry)):
         if entry[i] is around:
@@ -268,13 +268,13 @@ cdef bint ran_under(tuple entry, object around) except -1:
 
 
 cdef bint of_scipy(dict around) except -1:
-    """Whether globals are those of SciPy, which this package calls."""
+    """True if globals belong to SciPy, which this package calls."""
     name = around.get("__name__")
     return type(name) is str and ((<str>name).startswith("scipy.") or name == "scipy")
 
 
 cdef bint called_by_users(PyFrameObject *frame) except -1:
-    """Whether users' code, not trusted code, called a function of a library."""
+    """True if users' code, not trusted code, called a function of a library."""
     cdef PyObject *around
     frame = dg_caller_of(frame)
     while frame is not NULL:
@@ -289,7 +289,7 @@ cdef bint called_by_users(PyFrameObject *frame) except -1:
 
 
 cdef bint inside_import(PyFrameObject *frame) except -1:
-    """Whether a frame runs as part of an import."""
+    """True if a frame runs as part of an import."""
     while frame is not NULL:
         if of_import_system(<dict>dg_globals_of(frame)):
             return True
@@ -298,7 +298,7 @@ cdef bint inside_import(PyFrameObject *frame) except -1:
 
 
 cdef int compiled_function_called(Executed e, PyFrameObject *frame, PyObject *f) except -1:
-    """A Python function calls a compiled one."""
+    """Note a compiled function that a Python function calls."""
     identity = PyLong_FromVoidPtr(dg_method_of(f))
     if identity in e.calls:
         return 0
@@ -333,7 +333,7 @@ cdef class Executed:
         self.calls = set()
 
     cdef int start(self) except -1:
-        """Set the profiling hook, and the tracing hook if instructions are wanted and it is free."""
+        """Set the profiling hook. Also set the tracing hook if instructions are wanted and the hook is free."""
         watch_collections()
         self.former = <void *>dg_profile_function()
         self.former_argument = dg_profile_argument()
@@ -354,7 +354,7 @@ cdef class Executed:
         return 0
 
     cdef bint same_as(self, Executed other) except -1:
-        """Whether the same code has run, under the same globals."""
+        """True if the same code has run, under the same globals."""
         if len(self.codes) != len(other.codes):
             return False
         for identity, found in self.codes.items():
@@ -367,11 +367,11 @@ cdef class Executed:
 
 
 cdef bint traceable() noexcept:
-    """Whether this interpreter reports single instructions, and no other tracing hook is set."""
+    """True if this interpreter reports single instructions, and no other tracing hook is set."""
     return PY_VERSION_HEX < 0x030C0000 and dg_trace_function() is NULL
 
 
 cdef bint of_import_system(dict around) except -1:
-    """Whether globals are those of the import system."""
+    """True if globals belong to the import system."""
     name = around.get("__name__")
     return type(name) is str and (<str>name).startswith(("importlib", "zipimport", "encodings"))

@@ -1,4 +1,4 @@
-# Guards of what a program depends on besides its arguments. See guards.pyx.
+# Guards of the objects that a program depends on besides its arguments. See guards.pyx.
 from cpython.object cimport PyObject
 
 
@@ -11,9 +11,9 @@ cdef class Guard:
     cdef object label               # the place in words; None: an attribute of the holder
     cdef object changed             # the entry that has changed, set by `holds`
     cdef object found
-    cdef size_t *word               # a word in memory that is different after each change; NULL: none,
-    cdef size_t *value              # and where its value at the last look is: in `values`
-    cdef bint exact                 # only the same object will do, not an equal scalar
+    cdef size_t *word               # a word in memory that is different after each change; NULL: none
+    cdef size_t *value              # the place of its last known value, in `values`
+    cdef bint exact                 # only the same object is accepted, not an equal scalar
     cdef int looked(self, size_t now) except -1
     cdef bint holds_now(self) except -1
     cdef int note(self, object changed) except -1
@@ -29,7 +29,7 @@ cdef class Guards:
     cdef size_t **words
     cdef size_t *values
     cdef Py_ssize_t n, room
-    cdef bint exact                 # for guards that are added
+    cdef bint exact                 # `exact` of guards that are added
     cdef readonly long long bytes   # of contents that are compared and held as copies
     cdef int add(self, Guard g, object holder, object label, object found) except -1
     cdef int pointer(self, PyObject **at, object holder, object label) except -1

@@ -1,4 +1,4 @@
-"""Guards: whether anything that a program depends on besides its arguments has changed.
+"""Guards: the check that a program's dependences besides its arguments have not changed.
 
 Design
 ------
@@ -15,8 +15,8 @@ classes runs, so these cannot hide their contents.
 
 A guard keeps a reference to the object it found, so that no other object gets the same address.
 
-Without the GIL others change the places while they are compared. A reference is taken in the critical section of the
-object that holds the place; what a guard notes is noted in its own. The words are read without.
+Without the GIL other threads may change the places during a comparison. A reference is taken in the critical section of
+the object that holds the place. A guard changes its notes in its own critical section. Words are read without one.
 """
 cimport cython
 cimport numpy as cnp
@@ -57,7 +57,7 @@ cdef extern from *:
         return NULL;
     #endif
     }
-    /* Whether a list has the very items of a tuple. An empty list may have no memory for items. */
+    /* True if a list has the very items of a tuple. An empty list may have no memory for items. */
     static int dg_has_items(PyObject *list, PyObject *tuple)
     {
         const Py_ssize_t n = PyTuple_GET_SIZE(tuple);
@@ -83,18 +83,18 @@ cdef object ABSENT = object()
 
 
 cdef object pointed_at(PyObject **at, object holder):
-    """What a pointer in an object points to, or ABSENT."""
+    """The object that a pointer in an object points to, or ABSENT."""
     with cython.critical_section(holder):
         return ABSENT if at[0] is NULL else <object>at[0]
 
 
 cdef bint is_a(object x, object kind) noexcept:
-    """Whether the type of an object derives from a class; no users' code runs."""
+    """True if the type of an object derives from a class; no users' code runs."""
     return PyType_IsSubtype(Py_TYPE(<PyObject *>x), <PyTypeObject *>kind)
 
 
 cdef bint equal_scalars(object a, object b) except -1:
-    """Whether two objects are equal immutable scalars of one type. Signed zeros differ; a nan differs from any other
+    """True if two objects are equal immutable scalars of one type. Signed zeros differ. A nan differs from any other
     nan, since `in` compares by identity first."""
     if type(a) is not type(b):
         return False
@@ -112,29 +112,29 @@ cdef bint same_number(double a, double b) noexcept:
 cdef class Guard:
 
     cdef int looked(self, size_t now) except -1:
-        """Note the word of a place that has been found unchanged."""
+        """Note the word of a place that was found unchanged."""
         if self.value is not NULL:
             dg_write_word(self.value, now)
         return 0
 
     cdef bint holds_now(self) except -1:
-        """Note the word of a dict that holds what it held."""
+        """Note the word of a dict whose guarded entries are unchanged."""
         if self.word is not NULL:
             self.looked(self.word[0])
         return True
 
     cdef int note(self, object changed) except -1:
-        """Note which entry has changed."""
+        """Note the entry that has changed."""
         with cython.critical_section(self):
             self.changed = changed
         return 0
 
     cdef bint alike(self, object now, object before) except -1:
-        """Whether one object may stand for another: the same, or an equal scalar if no code compares by identity."""
+        """True if one object may stand for another: the same, or an equal scalar if no code compares by identity."""
         return now is before or (not self.exact and equal_scalars(now, before))
 
     cdef bint same_items(self, tuple now, tuple found) except -1:
-        """Whether the items of two tuples are alike."""
+        """True if the items of two tuples are alike."""
         cdef Py_ssize_t i
         if len(now) != len(found):
             return False
@@ -144,7 +144,7 @@ cdef class Guard:
         return True
 
     cdef bint holds(self) except -1:
-        """Whether the place is unchanged; called if the word differs or there is none."""
+        """True if the place is unchanged; called if the word differs or there is none."""
         raise NotImplementedError
 
 
@@ -157,7 +157,7 @@ cdef class Pointer(Guard):
             before = self.found
         if now is ABSENT or before is ABSENT or not self.alike(now, before):
             return False
-        with cython.critical_section(self):     # no one compares with the address of what is not held
+        with cython.critical_section(self):     # hold the object before its address is compared
             self.found = now
             self.looked(<size_t><void *>now)
         return True
@@ -183,12 +183,13 @@ cdef class Entries(Guard):
 
 
 cdef class Attributes(Guard):
-    """The entries of a dict of attributes under the names of a walk (None: all), and the absence of others of these."""
+    """The entries of a dict of attributes under the names of a walk (None: all). A new entry under such a name is a
+    change."""
     cdef dict d
     cdef set names
 
     cdef bint counts(self, object name) except -1:
-        """Whether an entry is guarded. A name that is no str is: its class may say what it equals."""
+        """True if an entry is guarded. A name that is not a str is guarded, because its class may define equality."""
         return self.names is None or type(name) is not str or name in self.names or (
             (<str>name).startswith("__") and (<str>name).endswith("__"))
 
@@ -293,7 +294,7 @@ cdef object bytes_of_array(object array):
 
 
 cdef class Token(Guard):
-    """The registrations with abstract classes, on which isinstance depends: their count."""
+    """The number of registrations with abstract classes, on which isinstance depends."""
 
     cdef bint holds(self) except -1:
         return get_cache_token() == self.found
@@ -309,8 +310,8 @@ cdef class CallResult(Guard):
 
 
 cdef class Raising(Guard):
-    """Which warnings and which floating-point events of NumPy are errors. Other settings do not matter: a replay does
-    not warn."""
+    """The warnings and floating-point events of NumPy that are errors. Other settings do not matter: a replay does not
+    warn."""
     cdef tuple looked_at                # the list of filters at the last look, its entries, settings of NumPy
 
     cdef bint holds(self) except -1:
@@ -338,13 +339,13 @@ cdef object NUMPY_SETTINGS = getattr(np._core.umath, "_extobj_contextvar", None)
 
 
 cdef object filters_of_warnings():
-    """The list of filters that holds here: that of this context, if `catch_warnings` has made one, or that of all."""
+    """The list of filters in use: the list of this context if `catch_warnings` has made one, else the common list."""
     here = None if WARNINGS_CONTEXT is None else in_context(WARNINGS_CONTEXT)
     return WARNINGS.get("filters") if here is None else here._filters
 
 
 cdef object settings_of_numpy():
-    """How NumPy treats floating-point events in this context: another object once they are set."""
+    """NumPy's treatment of floating-point events in this context: another object once it is set."""
     return np.geterr() if NUMPY_SETTINGS is None else in_context(NUMPY_SETTINGS)
 
 
@@ -419,7 +420,7 @@ cdef class Guards:
         return self.add(g, holder, label, found)
 
     cdef int attributes(self, dict d, set names, object holder) except -1:
-        """Guard entries of a dict of attributes: those in `names` and special names; None: all."""
+        """Guard the entries of a dict of attributes under `names` and special names; None: all entries."""
         cdef Attributes g = Attributes()
         g.d = d
         g.names = names
@@ -462,7 +463,7 @@ cdef class Guards:
         return self.add(Token(), of, "the classes registered with it", get_cache_token())
 
     cdef int gather_words(self) except -1:
-        """Copy words and values to arrays of C after the last guard was added."""
+        """Copy words and values to C arrays, after the last guard was added."""
         cdef Guard g
         self.n = len(self.quick)
         self.words = <size_t **>PyMem_Realloc(self.words, max(self.n, 1) * sizeof(size_t *))
@@ -477,7 +478,7 @@ cdef class Guards:
         return 0
 
     cdef bint hold(self) except -1:
-        """Whether all guards hold."""
+        """True if all guards hold."""
         return self.broken() is None
 
     cdef Guard broken(self):
@@ -499,7 +500,7 @@ cdef class Guards:
 
 
 cdef bint held(Guard g) except -1:
-    """Whether a guard holds; one whose look raises does not."""
+    """True if a guard holds; False if its check raises an error."""
     try:
         return g.holds()
     except Exception:
@@ -507,7 +508,7 @@ cdef bint held(Guard g) except -1:
 
 
 cdef inline Py_ssize_t next_changed(size_t **words, const size_t *values, Py_ssize_t i, Py_ssize_t n) noexcept:
-    """The first place from i on where a word has changed; n if there is none. Four are compared at once."""
+    """The first place from i on with a changed word; n if there is none. Compares four words at once."""
     while i + 4 <= n and not (differ(words, values, i) | differ(words, values, i + 1)
                               | differ(words, values, i + 2) | differ(words, values, i + 3)):
         i += 4

@@ -1,15 +1,15 @@
-"""Keys of functions: which functions share programs.
+"""Keys of functions: functions of one key share programs.
 
 Design
 ------
 A function is often made anew, with the same code: a lambda at each call, a closure in a loop. Functions of one key
-share programs. The key holds all that belongs to one function object: its code and globals by identity, its variables,
-defaults and name by value. Functions among these values have keys in their turn. Every other object is in the key by
-identity, so all functions of the key hold the very same.
+share programs. The key has the code and globals of a function by identity, its variables, defaults and name by value.
+Functions among these values have keys in their turn. Every other object is in the key by identity, so all functions of
+the key hold the very same object.
 
 So two functions of one key differ only in the identity of their *parts*: the functions, tuples and variables that the
-key compares by value. A call may tell one part from its counterpart, if it reaches the part otherwise too (in a table
-of functions, say). Then the functions share nothing (`stands_for`, replay.pyx).
+key compares by value. A call can distinguish a part from its counterpart if it also reaches the part otherwise (in a
+table of functions, say). Then the functions share nothing (`stands_for`, replay.pyx).
 """
 import types
 
@@ -22,7 +22,7 @@ from ..transforms.calls cimport CellCall
 from ..transforms.transformed cimport Transformed
 
 cdef enum:
-    DEPTH = 32                      # of functions in functions, in the key of one
+    DEPTH = 32                      # nested functions in a key
     MOST_PARTS = 64
 
 cdef type FUNCTION = types.FunctionType
@@ -37,8 +37,8 @@ cdef tuple function_key(object fn):
 
 
 cdef tuple key_of_function(object fn, list parts, int depth):
-    """`function_key` with the parts so far. One that occurs again (a function can hold itself) is keyed by its place
-    among them. Deep values are keyed by identity, so that keys stay small."""
+    """`function_key` with the parts so far. A repeated part (a function can hold itself) is keyed by its place among
+    them. Deep values are keyed by identity, so that keys stay small."""
     if isinstance(fn, CellCall):
         return ("cell", id(fn)), fn, type(fn).__name__
     if depth > DEPTH or len(parts) > MOST_PARTS:
@@ -66,7 +66,8 @@ cdef tuple key_of_function(object fn, list parts, int depth):
 
 
 cdef object key_of_cell(object cell, list parts, int depth):
-    """The key of a variable: its place if it is one of several functions, its value, None if it has none."""
+    """The key of a variable: its place if several functions share it, else the key of its value; None if it is
+    empty."""
     again = place_among(parts, cell)
     if again is not None:
         return again
@@ -97,12 +98,12 @@ cdef tuple place_among(list parts, object x):
 
 
 cdef bint same_function(object f, object g) except -1:
-    """Whether two objects are one function, or one method of one object."""
+    """True if two objects are one function, or one method of one object."""
     return f is g or (type(f) is METHOD and type(g) is METHOD and f.__func__ is g.__func__ and f.__self__ is g.__self__)
 
 
 cdef dict containers_of(list parts):
-    """id -> object, for the parts and what holds them inside of functions."""
+    """id -> object, for the parts and for the objects inside functions that hold them."""
     cdef dict found = {}
     for part in parts:
         held = [part]

@@ -1,4 +1,4 @@
-"""Kinds of objects: which cannot change, which consist of parts, which have state that no guard sees.
+"""Kinds of objects: immutable kinds, kinds that consist of parts, and kinds with state that no guard sees.
 
 Design
 ------
@@ -66,7 +66,7 @@ cdef dict CONSTANTS = {"sys": frozenset({"float_info", "int_info", "maxsize", "v
                        "os": frozenset({"sep", "linesep", "name"})}
 # Modules whose functions read attributes of their arguments by computed names.
 cdef object READS_BY_NAME = frozenset({"copy", "copyreg", "dataclasses", "operator", "reprlib", "string", "typing"})
-# State that functions of this package return: module -> (its name in messages, what it is).
+# State that functions of this package return: module -> (its name in messages, a function that reads it).
 cdef dict STATES = {
     "dualgrad.communication": ("the groups", lambda around: dict(around["_groups"])),
     "dualgrad.log": ("the level of the log", lambda around: around["get_level"]()),
@@ -96,7 +96,7 @@ find_locks()
 
 
 cdef object names_given_to(object x):
-    """The names that an `attrgetter` or `methodcaller` was made with, or all that `__reduce__` gives."""
+    """The names given to an `attrgetter` or `methodcaller`, or all that `__reduce__` gives."""
     made, arguments = x.__reduce__()
     return arguments if made is type(x) else (made, arguments)
 
@@ -106,25 +106,25 @@ cdef bint number_or_text(object x):
 
 
 cdef bint passive(object kind):
-    """Whether the instances of a class from a module with state have no other state than attributes. The hook sees
-    whether its methods run."""
+    """True if instances of a class from a module with state have no state but attributes. The hook sees any of its
+    methods that run."""
     return module_of(kind) in ("logging", "argparse")
 
 
 cdef bint plain_data(object x):
-    """Whether an object is a container or array, whose entries the repr of its holder shows."""
+    """True for a container or array, whose entries the repr of its holder shows."""
     return isinstance(x, (list, dict, set, tuple, frozenset)) or is_a(x, NAMESPACE) \
         or cnp.PyArray_Check(x)
 
 
 cdef bint special(object name, object value):
-    """Whether an entry of a class is a special method or descriptor, which operators call without its name."""
+    """True if an entry of a class is a special method or descriptor, which operators call without its name."""
     return type(name) is str and (<str>name).startswith("__") and address(type(value)) not in METHODS and (
         callable(value) or any(["__get__" in attributes_of_class(base) for base in mro_of(type(value))]))
 
 
 cdef bint accessor(object value):
-    """Whether an entry of a class is a descriptor of a compiled attribute."""
+    """True if an entry of a class is a descriptor of a compiled attribute."""
     return type(value) is types.MemberDescriptorType or type(value) is types.GetSetDescriptorType
 
 

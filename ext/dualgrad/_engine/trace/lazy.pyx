@@ -1,18 +1,18 @@
-"""Eager calls on large arrays: what they compute is deferred, and computed as a program of one call.
+"""Eager calls on large arrays: their results are deferred, and computed as a program of one call.
 
 Design
 ------
 An outermost call of a transform or Cell runs eagerly until it makes a large array (primitives/execute.pyx). From then
-on its primitives are written down as in a recording, and large results are deferred (deferred.pyx). When the call ends,
-those that an object still holds are the results of a program, which is planned and run: tile by tile, on threads,
-without the arrays in between. Nothing is replayed, so nothing needs guards, and every array that is not deferred is an
+on its primitives are recorded, and large results are deferred (deferred.pyx). When the call ends, the deferred results
+that an object still holds become the results of a program. The program is planned and run: tile by tile, on threads,
+without intermediate arrays. Nothing is replayed, so nothing needs guards, and every array that is not deferred is an
 input. Python that reads a number gets it at once.
 
-Calls in a loop write the same program each time. The last programs are kept with their plans, and a program that
-equals one of them, numbers of constants included, is run by its plan. A program that is new is planned if that takes
-less time than it saves, else its steps are executed one by one; it is planned when it comes a second time.
+Calls in a loop record the same program each time. The last programs are kept with their plans. A program that equals
+one of them, numbers of constants included, runs by its plan. A new program is planned if that takes less time than it
+saves. Otherwise its steps are executed one by one, and it is planned when it comes a second time.
 
-A call that has few large results of elementwise steps, none of them very large, saves nothing: they stay in cache, and
+A call with few large results of elementwise steps, none of them very large, saves nothing: they stay in cache, and
 matrix products take as long anyway. Its next calls compute each array at once.
 """
 cimport cython
@@ -39,13 +39,13 @@ cdef extern from "memory/shared.h":
 
 cdef enum:
     KEPT_PLANS = 16
-    MOST_STEPS = 1 << 15        # that are written down before they are computed
-    MOST_HELD = 1 << 28         # bytes of arrays that are computed before the call ends, and kept until it does
-    WORTH_STEPS = 8             # elementwise ones with large results that are worth writing down,
-    WORTH_BYTES = 1 << 22       # or bytes of fewer
-    BYTES_OF_A_STEP = 200_000   # of arrays that are made one by one in the time that planning of a step takes
+    MOST_STEPS = 1 << 15        # that are recorded before they are computed
+    MOST_HELD = 1 << 28         # bytes of arrays that are computed and kept before the call ends
+    WORTH_STEPS = 8             # elementwise steps with large results that are worth recording
+    WORTH_BYTES = 1 << 22       # bytes of their results, if the steps are fewer
+    BYTES_OF_A_STEP = 200_000   # bytes of arrays made one by one in the time that it takes to plan a step
 
-cdef list PLANS = []            # (program, plan or None, whether it saves time), the one that was used last first
+cdef list PLANS = []            # (program, plan or None, True if it saves time), the last used one first
 cdef object PLANNED = object()  # held without GIL while the list is copied or written
 
 
@@ -53,10 +53,10 @@ cdef object RUNNING = WeakValueDictionary()     # trace -> LazyCall: Python may 
 
 
 cdef class LazyCall(Recorder):
-    """What an eager call defers."""
+    """A recorder of an eager call, which defers large results."""
     cdef list given             # the arrays of the inputs
     cdef dict aliases           # id of an array -> (the array, the input that stands for it)
-    cdef object lock            # of what computes deferred values
+    cdef object lock            # held while deferred values are computed
     cdef bint ended             # its program has been run
     cdef Py_ssize_t first       # bytes of its first large array
     cdef object __weakref__
@@ -73,8 +73,8 @@ cdef class LazyCall(Recorder):
         return False
 
     cdef Array known(self, Array a):
-        """An array as an input of the program. Unit vectors stay as they are: products with them pick. Memory of a
-        user's NumPy array is looked at again, since Python may have changed it."""
+        """An array as an input of the program. Unit vectors stay unchanged, because products with them select. Memory
+        of a user's NumPy array is compared again, since Python may have changed it."""
         if a.trace == self.trace or a.basis:
             return a
         with_numbers(a)
@@ -84,8 +84,8 @@ cdef class LazyCall(Recorder):
         return self.new_input(a, unshared(a)) if a.contiguous else self.turned(a)
 
     cdef Array turned(self, Array a):
-        """An array whose axes are permuted, as a step on an input that lies in memory as it is read: plans copy no
-        more than they must. Any other array is an input."""
+        """An array with permuted axes, as a step on a contiguous input, so that plans copy no more than they must. Any
+        other array is an input."""
         cdef Py_ssize_t[MAX_DIMS] shape
         cdef Py_ssize_t[MAX_DIMS] strides
         cdef list order = sorted(range(a.ndim), key=lambda axis: -a.strides[<int>axis]), back = [0] * a.ndim
@@ -105,8 +105,8 @@ cdef class LazyCall(Recorder):
         return alias
 
     cdef Array unit_vectors(self, int op, Array a):
-        """Unit vectors as a constant of the program, so that steps on them are written down. In another shape they are
-        unit vectors still: those steps are executed."""
+        """Unit vectors as a constant of the program, so that steps on them are recorded. A reshape or transpose of unit
+        vectors gives unit vectors, so it is executed."""
         if op == OP_RESHAPE or op == OP_TRANSPOSE:
             return a
         found = self.aliases.get(id(a))
@@ -148,7 +148,7 @@ cdef class LazyCall(Recorder):
         return Recorder.execute(self, op, params, ins, n)
 
     cdef Array computed(self, Array out, int slot):
-        """A result that was computed at once is an input."""
+        """A result that was computed at once becomes an input."""
         dg_add_shared(&self.deferred.held, out.size * out.itemsize)
         return self.new_input(out, out)
 
@@ -169,7 +169,7 @@ cdef class LazyCall(Recorder):
         return 0
 
     cdef int evaluate_deferred(self) except -1:
-        """Compute what an object outside of this module holds, as one program."""
+        """Compute the deferred values that an object outside of this module holds, as one program."""
         cdef list slots
         self.kept = []
         self.negated = {}
@@ -184,7 +184,7 @@ cdef class LazyCall(Recorder):
     cdef int compute(self, list slots) except -1:
         cdef Program program = self.program
         cdef Plan plan
-        for slot, a in self.deferred.done.items():      # Python has read it, or what depends on it
+        for slot, a in self.deferred.done.items():      # Python has read it, or a value that depends on it
             program.kinds[slot] = FROM_INPUT
             program.sources[slot] = len(self.given)
             program.inputs.append(slot)
@@ -202,17 +202,17 @@ cdef class LazyCall(Recorder):
 
 
 cdef Array unshared(Array a):
-    """An array, copied if its memory is borrowed: that may change before it is read, or compared."""
+    """An array, copied if its memory is borrowed: that may change before the array is read or compared."""
     return copy_of(to_ndarray(a)) if borrowed(a) else a
 
 
 cdef bint borrowed(Array a):
-    """Whether the memory of an array is that of a NumPy array, which a user may have."""
+    """True if a NumPy array, which a user may have, owns the memory of an array."""
     return not (a.owner or a.basis or isinstance(a.base, Array))
 
 
 cdef bint saves_time(Program program) except -1:
-    """Whether a program has large results that fusion keeps from memory."""
+    """True if a program has large results that fusion keeps out of memory."""
     cdef Py_ssize_t nbytes, total = 0, large = thread_state().deferred
     cdef int count = 0, op
     for op, _, _, out in program.steps:
@@ -227,8 +227,8 @@ cdef bint saves_time(Program program) except -1:
 
 
 cdef tuple plan_of(Program program, bint worth_it):
-    """The plan of an equal program, or a new one if it is worth it, None to execute the steps one by one; and whether
-    that saves time."""
+    """(plan, True if it saves time) of a program. The plan of an equal program is used again. A new program gets a plan
+    if `worth_it`, else None: its steps are executed one by one."""
     cdef list plans
     with cython.critical_section(PLANNED):
         plans = PLANS[:]                # another thread may put others there
@@ -248,7 +248,7 @@ cdef tuple plan_of(Program program, bint worth_it):
 
 
 cdef Array begin(Array a):
-    """Defer what an eager call does from now on, after its first large array."""
+    """Defer the results of an eager call from now on, after its first large array."""
     cdef LazyCall call = LazyCall()
     call.first = a.size * a.itemsize
     start_tracing(call)
@@ -256,7 +256,7 @@ cdef Array begin(Array a):
 
 
 cdef int compute_in(Array a) except -1:
-    """A number of a deferred array is read, maybe in another thread."""
+    """Compute a deferred array of which a number is read, maybe in another thread."""
     call = RUNNING.get(a.trace)
     return compute_now(a) if call is None else (<LazyCall>call).needed(a)
 

@@ -16,7 +16,7 @@ from .executed cimport OURS, USERS, Trust, trust_of_name
 
 
 class _Python:
-    """A Python class, whose deallocator `of_python` compares with that of other classes."""
+    """A Python class, whose deallocator `of_python` compares with the deallocators of other classes."""
 
 
 cdef object address(object x):
@@ -37,7 +37,7 @@ cdef object module_of(object kind):
 
 
 cdef str name_of_module(object kind):
-    """The module of a class, for messages: what a class says of it may be any object."""
+    """The module of a class, for messages. A class may name any object as its module."""
     name = MODULE_OF(kind)
     return <str>name if type(name) is str else "?"
 
@@ -54,12 +54,12 @@ cdef dict SLOTS = {}                # address of a class -> (the class, its slot
 
 
 cdef bint of_python(object t):
-    """Whether a class was made by a class statement, so that its instances keep their state in dicts and slots."""
+    """True if a class was made by a class statement, so that its instances keep their state in dicts and slots."""
     return dg_dealloc_of(<PyObject *>t) is DEALLOC_OF_PYTHON or is_plain_class(t)
 
 
 cdef Trust trust_of_class(object t) except? OURS:
-    """How far a class is trusted. A class that only carries a module's name in `__module__` belongs to the user."""
+    """The trust in a class. A class that only carries a module's name in `__module__` belongs to the user."""
     cdef object name = module_of(t)
     cdef Trust found = trust_of_name(name)
     if found == USERS or not of_python(t):
@@ -71,7 +71,7 @@ cdef Trust trust_of_class(object t) except? OURS:
 
 
 cdef bint found_by_name(dict around, object t) except -1:
-    """Whether a class is found under its qualified name; a class inside of a function cannot be looked up."""
+    """True if a class is found under its qualified name. A class inside of a function cannot be looked up."""
     cdef list path = qualname_of(t).split(".")
     value = around.get(path[0])
     for name in path[1:]:

@@ -2,9 +2,10 @@
 
 Design
 ------
-An object that the walk (walk.pyx) meets is immutable, or a guard (guards.pyx) sees its changes, or the walk is refused
-and the function runs eagerly. From an object the walk goes on to everything that executed code can read of it:
-attributes that the code names, entries of containers, the parts of partial functions, methods and descriptors.
+The walk (walk.pyx) has three answers to an object that it meets. The object is immutable, or a guard (guards.pyx) sees
+its changes, or the walk is refused and the function runs eagerly. From an object the walk goes on to everything that
+executed code can read of it: attributes that the code names, entries of containers, the parts of partial functions,
+methods and descriptors.
 
 No users' code runs during a walk: attributes, items and classes are read without `__getattribute__`, `__iter__` and
 `__class__` (objects.pyx).
@@ -37,7 +38,7 @@ cdef set PARTS = addresses((types.FunctionType, Transformed, tuple, types.CellTy
 
 
 cdef Reach reachable_from(object call, list others, Executed executed, bint replayed, dict parts=None):
-    """Walk over all objects that a call can reach. `replayed`: guard the settings of warnings and errors too, on which
+    """Walk over all objects that a call can reach. `replayed`: also guard the settings of warnings and errors, on which
     a sparsity pattern does not depend. `parts`: see keys.pyx."""
     cdef Reach r = Reach()
     r.parts = {} if parts is None else parts
@@ -91,7 +92,8 @@ cdef class Reach(Walk):
         return self.names_are_computed() if x.__name__ in DYNAMIC else 0
 
     cdef int follow(self, object x, set chains, object label) except -1:
-        """Follow the attributes that code reads after a name. Only of a module are these all that can be read."""
+        """Follow the attributes that code reads after a name. Only for a module are these all attributes that it can
+        read."""
         cdef object value
         cdef dict around
         if chains == {(CALLED,)} and self.only_called(x):
@@ -126,13 +128,13 @@ cdef class Reach(Walk):
                                    f"an attribute of the module {name_of_module}")
 
     cdef bint constant_or_called(self, object value, set chains) except -1:
-        """Whether an entry of a module with state is a constant, a module, or only called. The hook has seen the call
+        """True if an entry of a module with state is a constant, a module, or only called. The hook has seen the call
         if it ran."""
         return address(type(value)) in ATOMS or PyModule_Check(value) or (
             chains == {(CALLED,)} and self.only_called(value))
 
     cdef bint only_called(self, object x) except -1:
-        """Whether an object is a function of a module with state. It has not run: the hook would have refused it."""
+        """True if an object is a function of a module with state. It has not run, or the hook would have refused it."""
         if PyMethod_Check(x):
             x = x.__func__
         if PyFunction_Check(x):
@@ -219,7 +221,7 @@ cdef class Reach(Walk):
         return 0
 
     cdef int executed_function(self, object f, Trust trust) except -1:
-        """The defaults and variables of a function that has run. Of this package's functions the values can change, but
+        """The defaults and variables of a function that has run. In this package's functions the values can change, but
         not the pointers to them."""
         cdef Py_ssize_t i
         cdef int field
@@ -245,7 +247,7 @@ cdef class Reach(Walk):
         return 0
 
     cdef int package_state(self, object f) except -1:
-        """Guard the state of this package that a function of it returns: context, mode, seed."""
+        """Guard the state of this package that one of its functions returns: context, mode, seed."""
         cdef tuple state = STATES.get(f.__module__)
         if state is not None:
             around = f.__globals__
@@ -317,7 +319,7 @@ cdef class Reach(Walk):
         return 0
 
     cdef bint has_run(self, object x) except -1:
-        """Whether an object is a Python function that has run."""
+        """True if an object is a Python function that has run."""
         return PyFunction_Check(x) and PyLong_FromVoidPtr(<void *>x.__code__) in self.executed.codes
 
     cdef int package_object(self, object x, object kind) except -1:

@@ -9,15 +9,15 @@ from ..compiler.tables cimport SlotMap, StepIndex
 
 cdef class Recorder(Tracer):
     cdef Program program
-    cdef readonly str failed            # why this cannot be replayed, or None
-    cdef readonly object line           # where that was found
+    cdef readonly str failed            # the reason why it cannot be replayed, or None
+    cdef readonly object line           # the user's line at which it failed
     cdef long long start                # the serial number of the first handle made inside
     cdef dict handles                   # id of a handle -> (handle, its array, the array the recording knows)
     cdef dict constants                 # id, or contents, of an array -> slot
     cdef StepIndex index                # the steps so far
     cdef list kept                      # slot -> its array, or None if it is not kept
     cdef readonly list fixed            # (handle, array) for handles whose numbers Python has read
-    cdef dict effects                   # id of a handle -> (handle, what the function has put there)
+    cdef dict effects                   # id of a handle -> (handle, the value that the function has put there)
     cdef dict negated                   # slot of a negation -> its operand
     cdef dict positions                 # id of an argument -> its position
     cdef SlotMap absorbed               # slot of an absorbing product with ones -> its other operand

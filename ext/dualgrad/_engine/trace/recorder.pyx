@@ -48,7 +48,7 @@ cdef long long TRACES = 0           # recordings so far
 cdef enum:
     KEPT_BYTES = 1 << 22            # of results kept, so that equal steps need not compute them
     FEW = 8                         # operands of most steps
-    HASHED_BYTES = 1 << 20          # of a constant that is hashed whole
+    HASHED_BYTES = 1 << 20          # bytes of the largest constant that is hashed whole
 
 
 cdef Array without_repeats(Array a):
@@ -87,13 +87,13 @@ cdef class Recorder(Tracer):
         return alias
 
     cdef Array input(self, Array a):
-        """The next input."""
+        """Make an array the next input."""
         cdef int slot = self.program.new_slot(FROM_INPUT, len(self.program.inputs), a)
         self.program.inputs.append(slot)
         return self.tagged(without_repeats(a), slot)
 
     cdef int argument(self, object handle, Array a) except -1:
-        """The next input is the array of an argument; the function may capture the same tensor."""
+        """Make the array of an argument the next input; the function may capture the same tensor."""
         self.positions[id(handle)] = len(self.program.inputs)
         self.handles[id(handle)] = (handle, a, self.input(apart(a)))
         return 0
@@ -104,7 +104,7 @@ cdef class Recorder(Tracer):
         if a.trace == self.trace or t.birth >= self.start:
             return a
         found = self.effects.get(id(t))
-        if found is not None:           # what the function has put there is a constant: each run puts it there
+        if found is not None:           # a value that the function put there is a constant: each run puts it there
             expect_held(self, a, <tuple>found)
             return with_numbers(a)
         found = self.handles.get(id(t))
@@ -115,7 +115,7 @@ cdef class Recorder(Tracer):
         return alias
 
     cdef int asked(self, Array a, str what) except -1:
-        """Python reads an array. If it depends on handles only, the program is valid while those are unchanged."""
+        """Python reads an array. If it depends on handles only, the program is valid while these are unchanged."""
         cdef set needed = {a.slot}
         cdef list found = []
         if is_deferred(a):
@@ -326,8 +326,8 @@ cdef class Recorder(Tracer):
 
 
 cdef bint unwritten(Recorder recorder, tuple found) except -1:
-    """Whether the memory of a handle that was read still holds what was read; gives up if not. Only memory that a
-    user's array shares can hold something else: a program reads it once."""
+    """True if the memory of a handle still holds the numbers that were read; gives up if not. Only memory shared with a
+    user's array can change: a program reads it once."""
     if not is_shared(<Array>found[1]) or same_numbers(<Array>found[2], <Array>found[1]):
         return True
     recorder.give_up("the memory that a NumPy array shares with a tensor is written to while the tensor is used")
@@ -335,12 +335,12 @@ cdef bint unwritten(Recorder recorder, tuple found) except -1:
 
 
 cdef int expect_held(Recorder recorder, Value now, tuple effect) except -1:
-    """Give up if a handle no longer holds what the function has put there."""
+    """Give up if a handle no longer holds the value that the function has put there."""
     return 0 if now is effect[1] else recorder.give_up("another thread gives a new value to a tensor that it changes")
 
 
 cdef object digest(const char *data, Py_ssize_t nbytes):
-    """Something hashable that is equal for equal bytes; of large arrays it holds both ends only."""
+    """A hashable object that is equal for equal bytes; for large arrays it holds both ends only."""
     if nbytes <= 128:
         return data[:nbytes]
     if nbytes <= HASHED_BYTES:
@@ -395,7 +395,7 @@ cdef Array shortcut(int op, object params, PyObject **args, int n):
 
 
 cdef bint covers(Array a, Array b):
-    """Whether a and b broadcast to the shape of a."""
+    """True if a and b broadcast to the shape of a."""
     cdef int i
     if b.ndim > a.ndim:
         return False
@@ -406,5 +406,5 @@ cdef bint covers(Array a, Array b):
 
 
 cdef bint is_one(Array a):
-    """Whether a constant is the number one everywhere."""
+    """True if a constant is the number one everywhere."""
     return a.trace == 0 and a.size > 0 and not is_complex(a.typenum) and first_number(a) == 1.0 and uniform(a)

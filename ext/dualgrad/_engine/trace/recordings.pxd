@@ -1,4 +1,4 @@
-# Recordings of calls, and when a program is made of them. See recordings.pyx.
+# Recordings of calls, and the programs made of them. See recordings.pyx.
 from .signature cimport Signature
 from .guards cimport Guards
 from .replay cimport Recording
@@ -6,10 +6,10 @@ from .replay cimport Recording
 
 cdef class Specialisation:
     """The calls of one function with one signature."""
-    # For each argument (an array without numbers of its type and shape, the tensor if it is captured), or the value if
-    # it is no tensor. None if the key holds more: pytrees, parameters, keywords, one tensor twice.
+    # For each argument: (an array of its type and shape without numbers, the tensor if captured, `kind_of_alias`) for a
+    # tensor, else (the value,). None if the key holds more: pytrees, parameters, keywords, one tensor twice.
     cdef list leaves
-    cdef Recording last             # the latest one, which the next call may confirm
+    cdef Recording last             # the latest recording, which the next call may confirm
     cdef Recording confirmed        # two recordings agreed on it
     cdef int failures               # recordings that differed from the one before
     cdef long long replays          # since the program was confirmed
@@ -23,13 +23,13 @@ cdef class Specialisation:
     cdef object why                 # for this reason,
     cdef object line                # found at (file, line), or None
     # Accounts: see accounts.pyx.
-    cdef int calls                  # eager ones since it has had its last program,
-    cdef double waited              # and the seconds that they took
-    cdef int recordings             # since then
-    cdef double pair                # seconds of the last two, and of planning
-    cdef bint on_credit             # these two,
-    cdef int debts                  # and how many programs of its before, which are not paid,
-    cdef double spent               # and what these have cost
+    cdef int calls                  # eager calls since it had its last program
+    cdef double waited              # seconds that these calls took
+    cdef int recordings             # recordings since it had its last program
+    cdef double pair                # seconds of the last two recordings, and of planning
+    cdef bint on_credit             # the last two recordings are on credit
+    cdef int debts                  # its programs on credit that are not paid yet
+    cdef double spent               # seconds that these programs cost
     cdef long long bytes            # kept by the confirmed recording
     cdef int note_leaves(self, Signature g) except -1
     cdef list fitting(self, tuple args)
@@ -38,22 +38,22 @@ cdef class Specialisation:
 cdef class Function:
     """The state of one recorded function."""
     cdef object __weakref__
-    # Key of the arguments -> Specialisation, the last one used at the end: those with recordings, and all others.
+    # Key of the arguments -> Specialisation, the last one used at the end: the ones with recordings, and all others.
     cdef dict specialisations, waiting
-    cdef dict holding               # those whose key keeps objects alive, if they have no program
+    cdef dict holding               # the ones without a program whose key keeps objects alive
     cdef Specialisation latest      # of the last replay: tried first
     cdef dict nearby                # number of arguments (see accounts.pyx) -> a Specialisation that may fit them
-    cdef dict forms                 # form of keys -> how many of them were met and have no program
+    cdef dict forms                 # form of keys -> number of keys met without a program
     cdef int debt                   # programs that are not paid yet,
-    cdef double spent               # and what they have cost
-    cdef int idle                   # calls that had to wait since one was last to be recorded,
-    cdef int skips                  # and calls since whose signature nobody has asked for
-    cdef double cost                # seconds that a program costs,
-    cdef double pace                # and that an eager call takes
+    cdef double spent               # seconds that these programs cost
+    cdef int idle                   # eager calls since one was last to be recorded
+    cdef int skips                  # calls since then that `is_skipped` has counted
+    cdef double cost                # seconds that a program costs on average
+    cdef double pace                # seconds that an eager call takes on average
     cdef bint pure                  # its results depend only on arguments and tensors
     cdef bint traced                # recordings note single instructions
-    cdef bint quiet                 # nobody is warned
-    cdef object why                 # why calls of some kind run eagerly: the first reason, of which a warning has told,
+    cdef bint quiet                 # no warnings
+    cdef object why                 # the first reason why some calls run eagerly, given in a warning
     cdef object line                # found at (file, line), or None
     cdef object name
     cdef object alive               # weak reference to its Cell, which then holds this object

@@ -1,12 +1,12 @@
-"""Recordings: what the calls of one signature leave, and when a program is made of it.
+"""Recordings: the recorded calls of one signature, and the program made of them.
 
 Design
 ------
-A function is recorded at its first two calls with one signature. After the first call a walk over all objects that the
-executed code can reach (reachability.pyx) gives the guards, or a reason to run such calls eagerly from then on, with
-one warning for each function. The second call shows that the function does not change what its guards watch. If the
-guards hold before and after it, the same code has run and both recordings are equal, then the program is confirmed and
-replayed from then on.
+A function is recorded at its first two calls with one signature. After the first call a walk covers all objects that
+the executed code can reach (reachability.pyx). It gives guards, or a reason to run such calls eagerly from then on,
+with one warning for each function. The second call shows that the function does not change the guarded objects. The
+program is confirmed if the guards hold before and after that call, the same code has run and both recordings are equal.
+From then on it is replayed.
 
 If a name stops the walk and the code has branches, the next recordings note single instructions. Then only names in
 instructions that ran count.
@@ -46,15 +46,15 @@ cdef extern from "memory/shared.h":
 cdef enum:
     MAX_FAILURES = 4                # recordings of one signature that differ from the one before
     TIMED_BYTES = 1 << 26           # guarded contents above this are compared once to time it
-    PROGRAM_BYTES = 1 << 14         # of a program and its plan,
-    STEP_BYTES = 1 << 11            # and for each step
-    MAX_CHANGES = 8                 # of guarded objects, after few calls each, before a function runs eagerly
+    PROGRAM_BYTES = 1 << 14         # bytes of a program and its plan
+    STEP_BYTES = 1 << 11            # bytes of each step
+    MAX_CHANGES = 8                 # changes of guarded objects, after few calls each, before a function runs eagerly
 
 CHECK = None                        # called with each confirmed program and its plan
 
 
 def plan_programs(bint on):
-    """Whether this thread runs programs by plans, or interprets them step by step. Returns the former setting."""
+    """Choose if this thread runs programs by plans or interprets them step by step. Returns the former setting."""
     cdef bint former = thread_state().planning
     thread_state().planning = on
     return former
@@ -96,7 +96,7 @@ cdef class Specialisation:
         return 0
 
     cdef list fitting(self, tuple args):
-        """The arrays of the arguments if these surely have this signature, decided without a key. None: perhaps not."""
+        """The arrays of the arguments if they certainly have this signature, decided without a key; else None."""
         cdef Py_ssize_t i, k
         cdef list arrays = []
         cdef tuple leaf
@@ -157,9 +157,11 @@ cdef object record_call(Function function, Specialisation special, object call, 
 
 cdef int judge(Function function, Specialisation special, Recording made, Recording former, bint held, str change,
                object key, Recorder recorder, Signature g) except -1:
-    """Keep a recording as `last` or `confirmed`, or run such calls eagerly from now on. `held`: the guards of the
-    former recording held before the call; else `change` says what had changed. `key`: that of the function before the
-    call."""
+    """Keep a recording as `last` or `confirmed`, or run such calls eagerly from now on.
+
+    `held`: the guards of the former recording held before the call. Otherwise `change` tells the change. `key`: the key
+    of the function before the call.
+    """
     special.recordings += 1
     special.pair += made.seconds + (0 if former is not None and made.plan is former.plan else made.planning)
     if recorder.failed is not None:
@@ -189,7 +191,7 @@ cdef int judge(Function function, Specialisation special, Recording made, Record
 
 
 cdef double seconds_to_check(Guards guards) except -1:
-    """The seconds that comparing all guards takes."""
+    """The seconds for a comparison of all guards."""
     start = perf_counter()
     guards.hold()
     return perf_counter() - start
@@ -202,7 +204,7 @@ cdef str change_in_words(Guards guards):
 
 
 cdef object run_and_record(Recorder recorder, Recording made, Recording former, object call, Signature g):
-    """Call and record; the program and the template of the results go to `made`."""
+    """Call and record. Puts the program and the template of the results into `made`."""
     if thread_state().planning:
         recorder.deferred = DeferredValues()
     for t, a in zip(g.inputs, g.arrays):
@@ -238,11 +240,12 @@ cdef object run_and_record(Recorder recorder, Recording made, Recording former, 
 
 cdef bint find_guards(Function function, Specialisation special, Recording made, Recording former, object key,
                       Recorder recorder, Signature g) except -1:
-    """Find the guards of a recording, or share those of the former one (None if they did not hold). False: the
+    """Find the guards of a recording, or share the guards of the former one (None if they did not hold). False: the
     recording cannot be used, and such calls may run eagerly from now on.
 
-    The former recording may be that of another function with the same key. Its guards watch what both have in common,
-    the key what the function has of its own; then the function gets guards for itself."""
+    The former recording may belong to another function with the same key. Its guards watch the objects that both share,
+    and the key covers the rest. Then the function gets guards for itself.
+    """
     cdef Reach reach
     cdef Guard broken
     cdef list handles
@@ -289,7 +292,7 @@ cdef bint find_guards(Function function, Specialisation special, Recording made,
             go_eager(function, special, reach.why, None)
         return False
     for _, a in recorder.fixed:
-        if is_shared(<Array>a):         # Python has read it, and may find something else there
+        if is_shared(<Array>a):         # Python may find something else there at its next read
             reach.guards.content((<Array>a).base, "the memory that a NumPy array shares with a tensor")
     reach.guards.gather_words()
     made.guards = reach.guards
@@ -310,7 +313,7 @@ cdef int compare_recordings(Recording made, Recording former) except -1:
 
 
 cdef int accept(Function function, Specialisation special, Recording made) except -1:
-    """Two recordings are equal: from now on the program is replayed."""
+    """Accept the program of two equal recordings. From now on it is replayed."""
     made.program.prepare()
     if made.plan is None and thread_state().planning:
         start = perf_counter()
@@ -330,7 +333,7 @@ cdef int accept(Function function, Specialisation special, Recording made) excep
 
 
 cdef Py_ssize_t bytes_kept(Recording r) except -1:
-    """The bytes that a recording keeps: copies for its guards, constants, and what a program and a plan take, about."""
+    """Estimate the bytes that a recording keeps: copies for its guards, constants, the program and the plan."""
     cdef Py_ssize_t total = PROGRAM_BYTES + STEP_BYTES * len(r.program.steps)
     cdef Array a
     total += 0 if r.guards is None else r.guards.bytes
@@ -342,8 +345,8 @@ cdef Py_ssize_t bytes_kept(Recording r) except -1:
 
 
 cdef int compute_deferred_results(Recorder recorder, Recording made, Signature g) except -1:
-    """Run the program to compute the deferred results. A program that draws or inspects must not do so twice; then
-    they are computed one by one when the recording ends."""
+    """Run the program to compute the deferred results. A program that draws or inspects must not do so twice; its
+    results are computed one by one when the recording ends."""
     cdef Program p = made.program
     cdef list slots = p.outputs + [slot for _, slot in p.effects], changed = []
     cdef TensorBase t
@@ -384,7 +387,7 @@ cdef int go_eager(Function function, Specialisation special, str why, object lin
 
 
 cdef int warn(Function function, str why, object line) except -1:
-    """Tell that some calls run eagerly, if nothing has told it before."""
+    """Warn that some calls run eagerly, unless a warning has been given before."""
     if function.why is not None:
         return 0
     function.why = why

@@ -12,17 +12,17 @@ cdef class Recording:
     cdef Plan plan                  # None: the program is interpreted, or not confirmed
     cdef Template template          # of the results
     cdef object call                # the function that was called, which the guards belong to
-    cdef list parts                 # what its key compares by value; None for a pure function
-    cdef dict elsewhere             # id -> function, tuple or cell that the call reaches otherwise than there
+    cdef list parts                 # the objects that its key compares by value; None for a pure function
+    cdef dict elsewhere             # id -> function, tuple or cell that the call reaches outside of these
     cdef Executed executed          # the code that ran; None for a pure function
     cdef Guards guards              # None for a pure function, or if none were found
     cdef bint guarded               # the guards held before and after the call
-    cdef dict captured              # id -> tensor: those that the function reaches otherwise than as arguments
+    cdef dict captured              # id -> tensor that the function reaches, not only as an argument
     cdef dict shared                # position of an input -> tensor, for inputs that are captured too
     cdef object reached             # ids of containers that must not be arguments: code compares by identity; or None
     cdef list fixed                 # (handle, array) for captured tensors that Python has read
     cdef int agreed                 # number of equal recordings in a row
-    cdef double seconds             # that the call took
+    cdef double seconds             # seconds that the call took
     cdef double planning            # seconds to make the plan
 
 

@@ -1,16 +1,16 @@
-"""Replays: whether the program of a recording is still valid, and its run in place of the call.
+"""Replays: the check that a recording is still valid, and the run of its program in place of the call.
 
 Design
 ------
-`still_valid` decides whether a recording may be replayed: the tensors that Python has read hold the same arrays,
-captured tensors are where they were, and all guards hold (guards.pyx). If not, `replay_or_record` (cache.pyx) drops the
-recording and records the call again.
+`still_valid` decides if a recording may be replayed. The tensors that Python has read must hold the same arrays,
+captured tensors must be where they were, and all guards must hold (guards.pyx). If not, `replay_or_record` (cache.pyx)
+drops the recording and records the call again.
 
-Whoever has compared types and shapes of the inputs hands on the arrays in which it found them: another thread may give
-a tensor other numbers meanwhile.
+The caller that compares types and shapes of the inputs passes on the arrays that it compared: another thread may give a
+tensor other numbers meanwhile.
 
-A run of the program can find more: a captured tensor of another type or shape. Then the replay is NotImplemented, and
-the recording is dropped too.
+A run of the program may find a captured tensor of another type or shape. Then the replay is NotImplemented, and the
+recording is dropped too.
 """
 from ..arrays.array cimport Array, Value
 from ..arrays.shared cimport apart
@@ -26,7 +26,7 @@ COMPARE = None                      # called by `checked_replay` to compare a re
 
 
 def check_replays(bint on):
-    """Whether this thread compares each replay with the eager call. Returns the former setting."""
+    """Choose if this thread compares each replay with the eager call. Returns the former setting."""
     cdef bint former = thread_state().checking
     thread_state().checking = on
     return former
@@ -39,8 +39,8 @@ def compare_replays_by(compare):
 
 
 cdef bint stands_for(Recording r, object call, list parts) except -1:
-    """Whether the recording of one function may be that of another with the same key: if the recorded call can tell
-    none of their parts apart (keys.pyx). `parts` None: only if it is the same function."""
+    """True if the recording of one function may serve another with the same key: the recorded call can distinguish none
+    of their parts (keys.pyx). `parts` None: only if it is the same function."""
     cdef Py_ssize_t i
     if same_function(r.call, call):
         return True
@@ -55,7 +55,7 @@ cdef bint stands_for(Recording r, object call, list parts) except -1:
 
 
 cdef bint still_valid(Recording r, list inputs) except -1:
-    """Whether the captured tensors and the guards of a recording are unchanged."""
+    """True if the captured tensors and the guards of a recording are unchanged."""
     cdef Py_ssize_t i
     cdef TensorBase t
     if r.fixed:
@@ -74,13 +74,13 @@ cdef bint still_valid(Recording r, list inputs) except -1:
 
 
 cdef bint arguments_not_reached(Recording r, Signature g) except -1:
-    """Whether no container among the arguments is one that the function also reaches otherwise; asked only if its code
-    compares by identity."""
+    """True if the function reaches no container argument in another way too. It matters only if its code compares by
+    identity."""
     return r.reached is None or not g.any_container_in(r.reached)
 
 
 cdef object replay_program(Recording r, list inputs, list arrays):
-    """The results of a confirmed program; NotImplemented if what it reads has changed."""
+    """The results of a confirmed program; NotImplemented if a tensor that it reads has changed its form."""
     cdef Program program = r.program
     cdef Py_ssize_t i, n = len(program.outputs)
     arrays = r.plan.run(arrays) if thread_state().planning and r.plan is not None else program.run(arrays)
@@ -97,7 +97,7 @@ cdef object replay_program(Recording r, list inputs, list arrays):
 
 cdef object try_replay(Recording r, list inputs, list arrays):
     """`replay_program`; FAILED if it raises an error that the function may catch or explain better. Errors of signal
-    handlers are passed on, and errors of a program that draws random numbers, which cannot begin again."""
+    handlers are passed on. So are errors of a program that draws random numbers, which cannot begin again."""
     interrupted()                               # forget earlier interrupts
     try:
         return replay_program(r, inputs, arrays)
@@ -112,8 +112,9 @@ cdef bint replays_are_checked() noexcept:
 
 
 cdef object checked_replay(object name, Recording r, list inputs, list arrays, object call, tuple args, dict kwargs):
-    """Compare a replay with the eager call. COMPARE gets the name of the function, the eager call and the replay as
-    functions without arguments, the tensors that the program changes, its plan, and the results that are none."""
+    """Compare a replay with the eager call. COMPARE gets the name of the function, then the eager call and the replay
+    as functions without arguments. The tensors that the program changes, its plan, and the values that are not results
+    follow."""
     handles = [inputs[h] if isinstance(h, int) else h for h, _ in r.program.effects]
     return COMPARE(name, lambda: call(*args, **kwargs), lambda: try_replay(r, inputs, arrays), handles,
                    r.plan if thread_state().planning else None, (FAILED, NotImplemented))

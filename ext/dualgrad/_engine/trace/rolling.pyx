@@ -1,24 +1,24 @@
-"""Loops rolled up: the body of a loop as a program, and the loop as one instruction. So are branches.
+"""Loops rolled up: the body of a loop as a program, and the loop as one instruction. Branches are treated alike.
 
 Design
 ------
-A loop of a recorded function is not written out. A few of its steps are executed, each on inputs that a recording of
-its own knows (`BodyRecorder`), and give the program of a body. The instruction that repeats it goes to the recording
-around.
+A loop of a recorded function is not written out. A few of its steps are executed, each on inputs of its own recording
+(`BodyRecorder`), and give the program of a body. The instruction that repeats the body goes to the surrounding
+recording.
 
-Rolling happens below all transforms: what is carried are values of whatever levels are open, and the body's inputs are
-the arrays in them. A step may carry more than it was given: the first one gives a derivative to what had none. Then the
-carry is given zeros in its place (`grown`) and another step is executed, until both have one structure. What a step
-reads from the recording around are inputs that all steps share; what it computes from those alone is computed once,
-outside.
+Rolling happens below all transforms. The carry holds values of all open levels, and the inputs of the body are the
+arrays in them. A step may return more structure than it was given: the first step gives a derivative to a value without
+one. Then the carry gets zeros in its place (`grown`) and another step is executed, until both have one structure.
+Arrays that a step reads from the surrounding recording are inputs that all steps share. Results of these arrays alone
+are computed once, outside.
 
-The steps that are executed are the first ones of the loop, on real numbers. If one of them does what a program cannot
-repeat, the recording is given up and the loop goes on from there in Python. A body may depend on what it changes itself
-(a counter): guards of all that its code can reach have to hold after each further step, and the last two steps have to
-give equal programs.
+The executed steps are the first steps of the loop, on real numbers. If one of them does something that a program cannot
+repeat, the recording is given up and the loop goes on in Python. A body may depend on an object that it changes itself
+(a counter). So guards of all objects that its code can reach must hold after each further step, and the last two steps
+must give equal programs.
 
-The branches of `cond` are executed both while a function is recorded, on inputs of recordings of their own too, and
-become one instruction. It runs the program of the branch that is chosen; nothing of a branch is computed outside.
+While a function is recorded, both branches of `cond` are executed, on inputs of their own recordings, and become one
+instruction. It runs the program of the chosen branch; nothing of a branch is computed outside.
 """
 cimport numpy as cnp
 from cpython.object cimport PyObject
@@ -43,11 +43,11 @@ from .structure cimport axes_of, entry_of, grown, restored, stack_of, structure
 
 
 class NotRecorded(Exception):
-    """A branch does what a program cannot repeat; it is raised before that is done."""
+    """A branch does something that a program cannot repeat. Raised before it happens."""
 
 
 cdef enum:
-    MOST_STEPS = 12             # until the structure of the carry has to be found
+    MOST_STEPS = 12             # to find the structure of the carry
 
 
 # ---------------------------------------------------------------------------------------------- a body is recorded
@@ -56,13 +56,13 @@ cdef class BodyRecorder(Recorder):
     """The recording of one step."""
     cdef Recorder outer
     cdef list shared            # arrays of the recording around that the step reads
-    cdef dict inside            # id of one of them -> (the array, the input that it is)
+    cdef dict inside            # id of one of them -> (the array, its input)
 
     cdef bint knows(self, Array a) noexcept:
         return a.trace == self.trace or self.outer.knows(a)
 
     cdef bint is_around(self, Array a) noexcept:
-        """Whether an array belongs to a recording around this one."""
+        """True if an array belongs to a recording around this one."""
         return a.trace != self.trace and a.trace != 0 and self.outer.knows(a)
 
     cdef Array captured(self, Array a):
@@ -138,12 +138,12 @@ cdef class BodyRecorder(Recorder):
         return self.outer.give_up(why)
 
     cdef int slot_in(self, Array a) except -1:
-        """The slot of what leaves the step; an input or a constant if the step has not computed it."""
+        """The slot of an array that leaves the step; an input or a constant if the step has not computed it."""
         return self.slot_of(self.captured(a) if self.is_around(a) else a)
 
 
 cdef class BranchRecorder(BodyRecorder):
-    """The recording of one of two branches: nothing of it is computed outside, where it would always run."""
+    """The recording of one of two branches. Nothing of it is computed outside, where it would always run."""
 
     cdef Array execute(self, int op, object params, PyObject **args, int n):
         if EFFECTS[op] == DRAWS:
@@ -190,7 +190,7 @@ cdef list all_restored(list found, object arrays):
 
 
 cdef Array on_arrays(int op, object params, list arrays):
-    """A primitive on arrays, written down by the active recording."""
+    """A primitive on arrays, recorded by the active recording."""
     cdef bytearray room = bytearray(max(len(arrays), 1) * sizeof(PyObject *))
     cdef PyObject **args = <PyObject **><char *>room
     cdef int i
@@ -208,7 +208,7 @@ cdef Array with_axis_at(Array a, int source, int target):
 
 
 cdef class Rolled:
-    """A loop that was rolled up, or how far it was executed instead."""
+    """A loop that was rolled up, or the steps that were executed instead."""
     cdef str name
     cdef object step                # step(carry, entries, number of the entry) -> (carry, made, truth or None)
     cdef Py_ssize_t n
@@ -216,31 +216,31 @@ cdef class Rolled:
     cdef bint counts                # the body is given the number of the step
     cdef Recorder outer
     cdef list start                 # the first carry, grown
-    cdef list stacked               # arrays whose entries steps are given, those along the first axis
-    cdef list before                # arrays of the loop that this one reverses, whose carry a step is given too
-    cdef list entry                 # structures of what steps are given beside the carry
-    cdef list carried               # structures of the carry,
-    cdef list made                  # and of what a step makes beside
+    cdef list stacked               # arrays with the entries for the steps along their first axis
+    cdef list before                # arrays in the carry of the loop that this one reverses
+    cdef list entry                 # structures of the inputs of a step beside the carry
+    cdef list carried               # structures of the carry
+    cdef list made                  # structures of the results of a step beside the carry
     cdef Body body
     cdef list shared
-    cdef object truth               # whether there is a first step: an array, or None
+    cdef object truth               # an array, true if there is a first step; or None
     cdef readonly Py_ssize_t done   # steps that were executed
-    cdef readonly bint impure       # a step changes what the next one depends on
-    cdef readonly bint misled       # a step may have seen that the number it was given is no int
-    cdef list last                  # carry after those
+    cdef readonly bint impure       # a step changes an object that the next one depends on
+    cdef readonly bint misled       # a step may have seen that its number is not an int
+    cdef list last                  # the carry after these steps
     cdef object guards
 
     @property
     def succeeded(self):
-        """Whether the loop has a body."""
+        """True if the loop has a body."""
         return self.body is not None
 
     def is_pure(self):
-        """Whether nothing is known to have changed since the first step on which the body depends."""
+        """True unless an object that the body depends on is known to have changed since the first step."""
         return not self.impure and (self.guards is None or (<Guards>self.guards).broken() is None)
 
     cdef int find_body(self, object reached) except -1:
-        """Execute steps until two of them in a row have one structure, and give one program."""
+        """Execute steps until two in a row have the same structure and give the same program."""
         cdef list now = self.start
         cdef BodyRecorder former = None, made
         while self.done < MOST_STEPS:
@@ -261,7 +261,7 @@ cdef class Rolled:
         return 0
 
     cdef int accept(self, BodyRecorder former, BodyRecorder made) except -1:
-        """Two steps that should be one program."""
+        """Compare the programs of two steps, and make the body if they are equal."""
         cdef Body body = self.body_of(made)
         if not body.same_as(self.body_of(former)) or slots_of(made.shared) != slots_of(former.shared):
             self.outer.give_up(f"{self.name}: two of its steps compute different things")
@@ -318,7 +318,7 @@ cdef class Rolled:
         return recorder if self.still_pure(reached, executed) else None
 
     cdef int note(self, BodyRecorder recorder, list before, list after, list made, object truth) except -1:
-        """What a step leaves becomes the outputs of its program."""
+        """Make the values that a step leaves the outputs of its program."""
         cdef list arrays = []
         cdef Program p = recorder.program
         self.last = [None if v is None and w is None else grown(<Value>v, <Value>w) for v, w in zip(after, before)]
@@ -331,7 +331,7 @@ cdef class Rolled:
         return 0
 
     cdef bint still_pure(self, object reached, Executed executed) except -1:
-        """Whether the body has changed nothing that it depends on."""
+        """True if the body has changed nothing that it depends on."""
         cdef Reach reach
         if self.guards is None:
             reach = reachable_from(reached[0], list(reached[1:]), executed, True)
@@ -349,7 +349,7 @@ cdef class Rolled:
         return False
 
     cdef bint asks_for_types(self, Executed executed) except -1:
-        """Whether users' code calls `type`, which tells the number of a step from an int."""
+        """True if users' code calls `type`, which distinguishes the number of a step from an int."""
         for found in executed.codes.values():
             code, around = found[0], found[1]
             if "type" in code.co_names and trust_of(<dict>around) == USERS:
@@ -358,7 +358,7 @@ cdef class Rolled:
                 return True
         return False
 
-    # what becomes of a body
+    # instructions made of a body
 
     def result(self):
         """(tensors of the last carry, stacked tensors, number of steps), by one instruction."""
@@ -385,7 +385,7 @@ cdef class Rolled:
         return wrapped(carry), wrapped(made)
 
     cdef Body only_carrying(self):
-        """The body, without what a step makes beside the carry."""
+        """The body without the results of a step beside the carry."""
         cdef Body body = Body()
         cdef Program p = self.body.program.with_steps(self.body.program.steps)
         p.outputs = p.outputs[:self.body.carried] + p.outputs[self.body.carried + self.body.made:]
@@ -433,12 +433,12 @@ def roll(str name, step, list carry, list stacked, Py_ssize_t n, bint reverse, t
          Rolled before=None, bint counts=False):
     """Roll up a loop: find the program of a step.
 
-    `step(carry, entries, k)` is given tensors and the number of the entry, and returns (carry, tensors to be stacked,
-    truth value of whether there is another step or None). n: the number of steps; -1 where the step says it, then
-    `truth` says whether there is a first one. `reached`: functions from which all is reached that the step depends on;
-    None where it was found before that it changes nothing. Entries of `carry` may be None: zero, of an unknown form.
-    `before`: the loop that this one reverses; its carry comes first among the entries that a step is given. `counts`:
-    whether users' code is given k.
+    `step(carry, entries, k)` is given tensors and the number of the entry. It returns (carry, tensors to be stacked,
+    truth value for a further step or None). `n` is the number of steps. It is -1 if the step decides; then `truth`
+    tells if there is a first step. `reached` has functions from which everything is reached that the step depends on.
+    It is None if a former walk found that the step changes nothing. Entries of `carry` may be None: zero, of an unknown
+    form. `before` is the loop that this one reverses; its carry comes first among the entries of a step. `counts`:
+    users' code is given k.
     """
     cdef Rolled r = Rolled()
     cdef list arrays
@@ -468,19 +468,19 @@ def roll(str name, step, list carry, list stacked, Py_ssize_t n, bint reverse, t
 
 
 def rolls():
-    """Whether a recording is active that loops are rolled up in."""
+    """True if a recording is active in which loops are rolled up."""
     tracer = active_tracer()
     return type(tracer) is Recorder or isinstance(tracer, BodyRecorder)
 
 
 def written_down(TensorBase t not None):
-    """Whether a program is written down that is going to be repeated, of which a tensor is part."""
+    """True if a tensor is part of a recording that will be repeated."""
     tracer = active_tracer()
     return rolls() and (<Recorder>tracer).knows(array_of(read(t)))
 
 
 def truth_of(TensorBase t not None):
-    """(whether one of the truth values behind a tensor of one holds, whether they are many), for the loop itself."""
+    """(True if any truth value of a one-element tensor holds, True if it has many), for the loop itself."""
     cdef Array a = with_numbers(array_of(read(t)))
     cdef Py_ssize_t i
     a = contiguous(a)
@@ -490,9 +490,9 @@ def truth_of(TensorBase t not None):
 # -------------------------------------------------------------------------------------------------------- branches
 
 def choose(str name, TensorBase truth not None, branches):
-    """The results of one of two functions without arguments, by one instruction; None if a program cannot have it.
+    """The results of one of two functions without arguments, by one instruction; None if a program cannot contain it.
 
-    Each function returns a list of tensors, entries of which may be None: zero. Both are called.
+    Each function returns a list of tensors, in which None is zero. Both functions are called.
     """
     cdef Recorder outer = <Recorder>active_tracer()
     cdef BodyRecorder made

@@ -14,9 +14,9 @@ cdef class Signature:
     cdef list tensors               # all tensors among them, in order
     cdef list others                # objects that the key compares by identity
     cdef list inputs                # the tensors that are not parameters, each once,
-    cdef list arrays                # and what they held when the key was made: threads may give them other values
-    cdef int depth                  # of the pytree node that is read,
-    cdef bint deep                  # and whether it was too large for a key
+    cdef list arrays                # their arrays when the key was made: threads may give them other values
+    cdef int depth                  # depth of the pytree node that is read
+    cdef bint deep                  # it was too large for a key
     cdef list containers            # (list, dict or record; its children; keys of a dict)
     cdef dict met                   # id of a node -> its number
     cdef tuple key(self)

@@ -2,15 +2,15 @@
 
 Design
 ------
-The key of a call holds everything in its arguments that the program depends on: types, shapes and pytree structure of
-tensors, which of them are the same object, the value of numbers and strings, the identity of other objects. A parameter
-is in the key by identity, name and requires_grad; the program reads it as if the function captured it. A tensor that
-some function captures is in the key by identity too: it may be the one that this function captures. Arguments that
-share elements, with each other or with what some function captures, have no key.
+The key of a call holds everything in its arguments that the program depends on. It has types, shapes and pytree
+structure of tensors, repeated objects, the value of numbers and strings, and the identity of other objects. A parameter
+is in the key by identity, name and requires_grad; the program reads it like a captured tensor. A tensor that some
+function captures is in the key by identity too, because this function may capture the same one. Arguments that share
+elements, with each other or with a captured tensor, have no key.
 
 Results are kept as a template: the returned pytree with a Leaf in place of each tensor. An object that occurs twice in
-the results of the function occurs twice in those of the program. A result that is a view, of an argument, of another
-result or of a tensor outside, is one in those of the program.
+the results of the function occurs twice in the results of the program. A result that is a view (of an argument, of
+another result or of a tensor outside) is such a view in the results of the program too.
 """
 from cpython.object cimport PyObject, PyTypeObject
 from cpython.ref cimport Py_INCREF
@@ -142,7 +142,7 @@ cdef class Signature:
             if a is None:
                 v = value_in(t)
                 if v is None or v.kind != ARRAY or hooks_of(t):
-                    return None         # hooks come and go with the tensor: a program of another one has none
+                    return None         # hooks belong to one tensor: a program of another one has none
                 a = arrays[id(t)] = with_numbers(<Array>v)
             known = 0
             alias = False
@@ -161,14 +161,14 @@ cdef class Signature:
         return tuple(key) if are_apart(self.inputs) else None
 
     cdef bint any_container_in(self, object reached) except -1:
-        """Whether the id of a list, dict or record among the arguments is in `reached`."""
+        """True if the id of a list, dict or record among the arguments is in `reached`."""
         for x, _, _ in self.containers:
             if id(x) in reached:
                 return True
         return False
 
     cdef bint changed(self) except -1:
-        """Whether a list, dict or record among the arguments has changed."""
+        """True if a list, dict or record among the arguments has changed."""
         for x, children, names in self.containers:
             if not same(children_of(x), children) or names is not None and not same(list(x), names):
                 return True
@@ -176,7 +176,7 @@ cdef class Signature:
 
 
 cdef bint has_other_state(object x) except -1:
-    """Whether a node has state besides its children, so that its key is its identity."""
+    """True if a node has state besides its children, so that its key is its identity."""
     cdef int kind = kind_of(x)
     if kind == TUPLE or kind == LIST or kind == DICT:
         return False
@@ -187,7 +187,7 @@ cdef bint has_other_state(object x) except -1:
 
 
 cdef bint reads_itself(object cls, int kind) except -1:
-    """Whether a class of nodes has code of its own by which their children are read."""
+    """True if a class of nodes has its own code to read their children."""
     cdef PyObject *found
     for name in ("__getattribute__",) if kind == RECORD else ("__iter__", "__len__", "keys", "values") \
             if kind == DICTS else ("__iter__", "__len__"):
@@ -207,8 +207,8 @@ cdef class Leaf:
     cdef Array constant
     cdef bint again                 # it occurs at another place too, or is a view or has one
     cdef bint array                 # NumPy's rules hold for it
-    # Of a view: the source (a Leaf, the position of an argument, or a handle), how the elements are taken, and why they
-    # must not be written.
+    # For a view: the source (a Leaf, the position of an argument, or a handle), how to take the elements, and the
+    # reason to refuse writes.
     cdef tuple view
 
     def __reduce__(self):
@@ -227,7 +227,7 @@ cdef class SharedNode:
 
 
 def leaf_again(int output, int argument, handle, constant, bint again, bint array):
-    """A leaf that was pickled."""
+    """Restore a leaf that was pickled."""
     cdef Leaf leaf = Leaf()
     leaf.output = output
     leaf.argument = argument
@@ -239,14 +239,14 @@ def leaf_again(int output, int argument, handle, constant, bint again, bint arra
 
 
 def node_again(nest):
-    """A node that was pickled."""
+    """Restore a node that was pickled."""
     cdef SharedNode node = SharedNode()
     node.nest = nest
     return node
 
 
 def template_again(nest, list outputs, bint repeats):
-    """A template that was pickled."""
+    """Restore a template that was pickled."""
     cdef Template t = Template()
     t.nest = nest
     t.outputs = outputs
@@ -323,7 +323,7 @@ cdef class Template:
         return found
 
     cdef int note_views(self) except -1:
-        """Note of which tensors the new ones among the results are views."""
+        """Note the sources of the new views among the results."""
         cdef list views = self.views
         cdef Leaf leaf
         cdef TensorBase t
@@ -344,7 +344,7 @@ cdef class Template:
                 elif (<TensorBase>source).birth < self.recorder.start:
                     place = source
                 else:
-                    continue                    # nothing but this view is left of the source
+                    continue                    # only this view is left of the source
             leaf.view = (place, t.alias.how, t.alias.refused)
             leaf.again = self.repeats = True
             self.views.append(leaf)
@@ -431,7 +431,7 @@ cdef object fill_template(object x, list arrays, list inputs, dict met):
 
 
 cdef bint same_view(Leaf a, Leaf b) except -1:
-    """Whether two leaves are views of the same elements of the same tensor, or both none."""
+    """True if two leaves are views of the same elements of the same tensor, or neither is a view."""
     if a.view is None or b.view is None:
         return a.view is b.view
     x, y = a.view[0], b.view[0]

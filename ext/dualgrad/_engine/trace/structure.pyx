@@ -1,4 +1,4 @@
-"""Structure: what a value is made of around its arrays, apart from them.
+"""Structure: the kinds and levels of a value around its arrays.
 
 A structure is a nest of tuples: kinds, levels, algebras, and the forms of arrays. Values of one structure differ in
 numbers only.
@@ -14,7 +14,7 @@ class OnATape(Exception):
 
 
 cdef object structure(object v, list arrays):
-    """The kinds and levels of a value, or None; its arrays are added to a list."""
+    """The structure of a value, or None. Its arrays are appended to `arrays`."""
     cdef Dual d
     if v is None:
         return None
@@ -46,7 +46,7 @@ cdef object restored(object found, object arrays):
 
 
 cdef list axes_of(object found, int batches):
-    """For each array of a structure which of its axes is the first one that users see."""
+    """For each array of a structure, the number of the first axis that users see."""
     if found is None:
         return []
     kind = found[0]
@@ -58,7 +58,7 @@ cdef list axes_of(object found, int batches):
 
 
 cdef object entry_of(object found, int batches):
-    """The structure of an entry, from that of what is stacked."""
+    """The structure of an entry, from the structure of a stack."""
     if found is None:
         return None
     kind = found[0]
@@ -70,7 +70,7 @@ cdef object entry_of(object found, int batches):
 
 
 cdef object stack_of(object found, Py_ssize_t n, int batches):
-    """The structure of what is stacked, from that of an entry."""
+    """The structure of a stack, from the structure of an entry."""
     if found is None:
         return None
     kind = found[0]
@@ -87,7 +87,7 @@ cdef Level head(Value v):
 
 
 cdef Value grown(Value v, Value like):
-    """A value with zeros, and repeated for samples, where another one has more structure."""
+    """A value with the missing structure of another one: with zeros, and repeated for samples."""
     cdef Level a, b, level
     cdef list parts
     cdef tuple p, q
@@ -121,7 +121,7 @@ cdef object grown_part(object v, object like):
 
 
 cdef Value zeros_like(Value v):
-    """Zeros of the structure of a value: zero is all of it that is not an array of numbers."""
+    """Zeros with the structure of a value. A missing part of a dual is zero."""
     if v.kind == NODE:
         return (<Tape>(<Node>v).level).place(zeros_like((<Node>v).primal))
     if v.kind == BATCH:

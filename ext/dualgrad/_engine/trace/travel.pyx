@@ -2,20 +2,20 @@
 
 Design
 ------
-A recording is what one signature has led to: the steps of a program, and guards. A guard is a place in memory, which
-means nothing elsewhere. So a recording goes along only if its guards hold when it leaves, and whatever they watch goes
-along too, in the same pickle: functions that are sent by value, with their closures, globals, lists, dicts and arrays.
-Then the copies on arrival are as the guards have found the originals. Another walk gives them guards: it takes all
-code of the functions among them for executed. What may be another thing in another process is compared on arrival, and
-has guards again: attributes of trusted modules, builtins, the context, mode and seed, and which warnings and
-floating-point events are errors. The versions of dualgrad, Python and NumPy come first and are compared before anything
-else is read: a recording of another version is dropped, and its function recorded anew.
+A recording holds the steps for one signature, and guards. A guard is a place in memory, which means nothing elsewhere.
+So a recording goes along only if its guards hold when it leaves, and if all guarded objects go along in the same
+pickle. These are functions that are sent by value, with their closures, globals, lists, dicts and arrays. Then the
+copies on arrival equal the originals that the guards found. Another walk gives them guards, and takes all code of these
+functions for executed. Objects that may differ in another process are compared on arrival and guarded again: attributes
+of trusted modules, builtins, the context, mode and seed, and the warnings and floating-point events that are errors.
+The versions of dualgrad, Python and NumPy come first and are compared before anything else is read. A recording of
+another version is dropped, and its function recorded anew.
 
 Plans stay: they are for one processor and hold addresses. The program is planned anew where it arrives.
 
-All other recordings stay too, and their functions are recorded anew at the other end: those with effects or draws, with
-primitives that were added while the program ran, with objects of users' classes, imports in the function, arguments
-that are no tensors, numbers or texts. So do pure functions, which have no guards that say what they depend on.
+All other recordings stay too, and their functions are recorded anew at the other end. They have effects or draws, added
+primitives, objects of users' classes, imports in the function, or arguments other than tensors, numbers and texts. Pure
+functions stay too, because no guards tell their dependences.
 """
 cimport cython
 
@@ -45,17 +45,18 @@ from .reachability cimport Reach, reachable_from
 from .recordings cimport Function, Specialisation, accept
 from .replay cimport Recording
 
-LAYOUT = None                       # what of `layout` stays as it is; no C variable, so that threads may set it
+LAYOUT = None                       # the constant part of `layout`; not a C variable, so that threads may set it
 # Arguments of these classes are compared by their values.
 cdef set BY_VALUE = addresses((TensorBase, tuple, list, dict, float, complex, bool, int, str, bytes, type(None)))
-# Guards that compare what is in the pickle. The others ask functions, or count registrations of this process.
+# Guards that compare objects in the pickle. Other guards call functions, or count registrations of this process.
 cdef tuple BY_CONTENT = ("Pointer", "Entries", "Attributes", "Items", "Sequence", "Numbers")
 cdef dict OF_PACKAGE = {"the context": "dualgrad.context", "the mode": "dualgrad.context",
                         "the seed": "dualgrad.random"}
 
 
 cdef object layout():
-    """What has to be equal in two processes, so that opcodes and recorded Python mean the same: versions first."""
+    """The state that has to be equal in two processes, so that opcodes and recorded Python mean the same. Versions come
+    first."""
     global LAYOUT
     if LAYOUT is None:
         names = " ".join([op_name(op) for op in range(N_OPS)])
@@ -88,7 +89,7 @@ cdef list departing(Function function, object call):
 
 
 cdef bint key_by_value(tuple key) except -1:
-    """Whether the key of a call means the same in another process."""
+    """True if the key of a call means the same in another process."""
     for part in key:
         if isinstance(part, tuple) and len(<tuple>part) == 4:       # a tensor: type, shape, identity, position
             if type(part[2]) is not int or part[2] != 0:
@@ -105,7 +106,7 @@ cdef bint part_by_value(object part) except -1:
 
 
 cdef bint program_travels(Program p) except -1:
-    """Whether the steps are plain data, and all there is to do."""
+    """True if a program has no effects and its steps are plain data."""
     cdef int op
     if p.effects:
         return False
@@ -123,7 +124,8 @@ cdef bint plain(object x) except -1:
 
 
 cdef bint tensors_travel(Recording r) except -1:
-    """Whether the captured tensors hold arrays, and those that Python has read the ones of the recording."""
+    """True if the captured tensors hold arrays, and each tensor that Python has read still holds the array of the
+    recording."""
     cdef Value v
     for t in r.captured.values():
         v = value_in(<TensorBase>t)
@@ -145,8 +147,8 @@ cdef list slots_of(Program p):
 
 
 cdef bint guards_travel(Guards guards, list watched, list facts) except -1:
-    """Whether all that the guards watch goes along, or can be compared: users' functions among it are appended to
-    `watched`, what is compared to `facts`."""
+    """True if all guarded objects go along, or can be compared. Appends users' functions among them to `watched`, and
+    objects to compare to `facts`."""
     cdef Guard g
     for g in guards.quick + guards.slow:
         kind = type(g).__name__
@@ -175,7 +177,7 @@ cdef bint guards_travel(Guards guards, list watched, list facts) except -1:
         elif isinstance(g.holder, Transformed):
             watched.append(g.holder)
         elif trust_of_class(type(g.holder)) == OURS and getattr(type(g.holder), "_made_once", False):
-            pass                                # a transform makes it again, of what it was made of
+            pass                                # a transform makes it again from the same parts
         elif not isinstance(g.holder, TensorBase) and type(g.holder) not in (
                 dict, list, OrderedDict, deque, np.ndarray, types.CellType, functools.partial):
             return False
@@ -204,7 +206,7 @@ cdef int arrive(Function function, object call, list parts, tuple recordings) ex
     cdef Specialisation special
     cdef Reach reach
     for one in recordings:
-        if one[0] != layout():                  # what follows may have another form
+        if one[0] != layout():                  # the rest may have another form
             continue
         _, key, slots, steps, inputs, outputs, template, captured, fixed, facts, watched = one
         with cython.critical_section(function):
@@ -251,8 +253,8 @@ cdef Executed executed_of(list functions):
 
 
 cdef bint hold_on_arrival(Guards guards, list facts) except -1:
-    """Add guards of the state that each process has of its own; False if it differs from where the recording was
-    made."""
+    """Add guards of the state that each process has of its own. False if it differs from the process of the
+    recording."""
     cdef Guard g
     for name, before in facts:
         if name in OF_PACKAGE:

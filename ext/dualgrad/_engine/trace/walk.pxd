@@ -8,7 +8,7 @@ cdef class Walk:
     """A walk from a function over all that its executed code can read."""
     cdef Guards guards
     cdef dict tensors               # id -> tensor that the walk has met
-    cdef readonly str why           # why no guard can follow the function, or None
+    cdef readonly str why           # the reason why no guard can follow the function, or None
     cdef Executed executed
     cdef set attributes             # attributes that executed code reads or sets, without this package's code,
     cdef set all_attributes         # and with it
@@ -19,7 +19,7 @@ cdef class Walk:
     cdef bint replayed              # the call is to be replayed
     cdef dict parts                 # id -> object, of the function that is called: see keys.pyx
     cdef bint inside                # the walk looks into one of the parts
-    cdef dict elsewhere             # id -> function, tuple or cell that is reached otherwise than in the parts
+    cdef dict elsewhere             # id -> function, tuple or cell that is reached outside of the parts
     cdef bint again                 # the walk has found a new name and must begin again
     cdef dict seen                  # id -> object that the walk has met
     cdef list work                  # (object to look into, its name in messages)

@@ -4,13 +4,13 @@ Design
 ------
 The walk begins at the function and at the arguments that are known by identity. It follows the globals and variables
 that executed code names, modules that code imports, and attributes that any executed code names. Each place gets a
-guard. reachability.pyx says what happens to each object.
+guard. reachability.pyx has the rules for each kind of object.
 
 The walk may find new names: `getattr` under another name, an `attrgetter`, the descriptor of a slot. Then it begins
 again with these names.
 
-The walk is complete, or it says why not. It refuses executed code whose function it has not met: that code was reached
-in a way that no guard follows.
+The walk is complete, or it gives the reason why not. It refuses executed code whose function it has not met: this code
+was reached in a way that no guard follows.
 """
 from cpython.long cimport PyLong_FromVoidPtr
 
@@ -106,7 +106,7 @@ cdef class Walk:
         return self.guards.raising() if self.replayed else 0
 
     cdef bint compares_scalars(self) except -1:
-        """Whether users' code compares objects by identity that may be scalars."""
+        """True if users' code compares objects by identity that may be scalars."""
         cdef tuple entry
         for entry in self.executed.codes.values():
             around = entry[1]
@@ -156,7 +156,7 @@ cdef class Walk:
         return names_executed(code, None if offsets is None else offsets.get(address(code)))
 
     cdef bint has_branches(self) except -1:
-        """Whether users' code has branches, so that some of its names may not have been used."""
+        """True if users' code has branches, so that some of its names may not have been used."""
         cdef tuple entry
         if not self.executed.complete or self.executed.impure is not None:
             return False                        # code that ran stopped the walk, not a name
@@ -263,7 +263,7 @@ cdef class Walk:
 
 
 cdef bint hashes_objects(Walk walk) except -1:
-    """Whether users' code asks for the hash of objects, which is another one for each function."""
+    """True if users' code takes the hash of objects, which differs from function to function."""
     cdef tuple entry
     cdef Names n
     for entry in walk.executed.codes.values():
