@@ -117,7 +117,7 @@ cdef int forget(Function function, tuple key) except -1:
 
 cdef object number_of(tuple args):
     """A number by which arguments find their signature without a key, which takes longer than many calls. Arguments of
-    one signature have one number. None if they may have several signatures, or none."""
+    one signature have one number. None for arguments that need a key: pytrees, or one tensor twice."""
     cdef unsigned long long h = 0
     cdef Value v
     cdef int i, k

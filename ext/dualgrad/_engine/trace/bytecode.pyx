@@ -3,7 +3,7 @@
 Design
 ------
 The walk over all objects that a function can reach (reachability.pyx) follows only the names that the code uses. The
-instruction tells whether a name is a global, a free variable or an attribute. A chain such as `np.linalg.norm` is kept
+instruction tells if a name is a global, a free variable or an attribute. A chain such as `np.linalg.norm` is kept
 whole, so that the walk reads from a module only the attributes that the code reads.
 
 Code that uses `getattr`, `vars` or `__dict__` is dynamic: it may read any attribute of any object. The exceptions are
@@ -141,7 +141,7 @@ cdef Names read_names(object code, object offsets):
     cdef int op, arg
     cdef tuple names = code.co_names
     cdef list chain = None              # the attributes after the latest name,
-    cdef bint called = False            # and whether the object at their end is called
+    cdef bint called = False            # True if the object at their end is called
     cdef dict owner = None              # n.globals or n.free: where the name at the head of the chain belongs
     cdef set known = named_by_constants(n, code, ops)   # constants that name an attribute, and the calls that read it
     head = None

@@ -229,7 +229,8 @@ cdef object kept_as(object key):
 
 
 cdef int keep(object key, object kept) except -1:
-    """Put an entry at the end of FUNCTIONS. None moves the entry of the key to the end, if there is one."""
+    """Put an entry into FUNCTIONS, at the end if its key is new. None moves the entry of the key to the end, if there
+    is one."""
     former = None
     dg_hold(&HELD)
     try:
@@ -312,7 +313,7 @@ cdef int shrink() except -1:
 
 
 cdef object call_by_key(tuple found, object call, tuple args, dict kwargs, object fn=None, bint pure=False):
-    """A call of the recorded function of a key: see `function_key`."""
+    """Call the recorded function of a key, see `function_key`."""
     cdef Function function = function_for_key((pure, found[0]), found[1], found[2], pure)
     cdef long long before = dg_read_shared(&function.bytes)
     if found[1] is None:

@@ -186,7 +186,7 @@ def collection_ends(str phase, dict info):
 
 
 cdef int watch_collections() except -1:
-    """Put the two functions at the ends of the list, to which other code may have added."""
+    """Put the two functions at the ends of the list, which other code may have extended."""
     cdef list callbacks = gc.callbacks
     with cython.critical_section(JOINED):
         if callbacks and callbacks[0] is collection_begins and callbacks[len(callbacks) - 1] is collection_ends:

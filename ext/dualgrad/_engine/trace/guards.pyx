@@ -1,4 +1,4 @@
-"""Guards: the check that a program's dependences besides its arguments have not changed.
+"""Guards: checks that the objects a program depends on, besides its arguments, are unchanged.
 
 Design
 ------

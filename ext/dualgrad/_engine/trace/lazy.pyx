@@ -228,7 +228,7 @@ cdef bint saves_time(Program program) except -1:
 
 cdef tuple plan_of(Program program, bint worth_it):
     """(plan, True if it saves time) of a program. The plan of an equal program is used again. A new program gets a plan
-    if `worth_it`, else None: its steps are executed one by one."""
+    if `worth_it`, or when it comes again; else None: its steps are executed one by one."""
     cdef list plans
     with cython.critical_section(PLANNED):
         plans = PLANS[:]                # another thread may put others there

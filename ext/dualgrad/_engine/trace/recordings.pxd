@@ -46,7 +46,7 @@ cdef class Function:
     cdef dict forms                 # form of keys -> number of keys met without a program
     cdef int debt                   # programs that are not paid yet,
     cdef double spent               # seconds that these programs cost
-    cdef int idle                   # eager calls since one was last to be recorded
+    cdef int idle                   # eager calls since the last decision to record
     cdef int skips                  # calls since then that `is_skipped` has counted
     cdef double cost                # seconds that a program costs on average
     cdef double pace                # seconds that an eager call takes on average

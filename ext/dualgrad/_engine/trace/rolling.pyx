@@ -9,8 +9,8 @@ recording.
 Rolling happens below all transforms. The carry holds values of all open levels, and the inputs of the body are the
 arrays in them. A step may return more structure than it was given: the first step gives a derivative to a value without
 one. Then the carry gets zeros in its place (`grown`) and another step is executed, until both have one structure.
-Arrays that a step reads from the surrounding recording are inputs that all steps share. Results of these arrays alone
-are computed once, outside.
+Arrays that a step reads from the surrounding recording are inputs that all steps share. Values that follow from these
+arrays alone are computed once, outside.
 
 The executed steps are the first steps of the loop, on real numbers. If one of them does something that a program cannot
 repeat, the recording is given up and the loop goes on in Python. A body may depend on an object that it changes itself

@@ -2,15 +2,15 @@
 
 Design
 ------
-The key of a call holds everything in its arguments that the program depends on. It has types, shapes and pytree
-structure of tensors, repeated objects, the value of numbers and strings, and the identity of other objects. A parameter
-is in the key by identity, name and requires_grad; the program reads it like a captured tensor. A tensor that some
-function captures is in the key by identity too, because this function may capture the same one. Arguments that share
-elements, with each other or with a captured tensor, have no key.
+The key of a call holds everything in its arguments that the program depends on. These are types, shapes and pytree
+structure of tensors, repeated objects, the value of numbers and strings, the identity of other objects. A parameter is
+in the key by identity, name and requires_grad; the program reads it like a captured tensor. A tensor that some function
+captures is in the key by identity too, because this function may capture the same one. Arguments that share elements,
+with each other or with a captured tensor, have no key.
 
 Results are kept as a template: the returned pytree with a Leaf in place of each tensor. An object that occurs twice in
-the results of the function occurs twice in the results of the program. A result that is a view (of an argument, of
-another result or of a tensor outside) is such a view in the results of the program too.
+the results of the function occurs twice in the results of the program. A view of an argument, of another result or of a
+tensor outside is such a view in the results of the program too.
 """
 from cpython.object cimport PyObject, PyTypeObject
 from cpython.ref cimport Py_INCREF

@@ -13,9 +13,9 @@ another version is dropped, and its function recorded anew.
 
 Plans stay: they are for one processor and hold addresses. The program is planned anew where it arrives.
 
-All other recordings stay too, and their functions are recorded anew at the other end. They have effects or draws, added
-primitives, objects of users' classes, imports in the function, or arguments other than tensors, numbers and texts. Pure
-functions stay too, because no guards tell their dependences.
+All other recordings stay too, and their functions are recorded anew at the other end. Each of them has effects or
+draws, added primitives, objects of users' classes, imports in the function, or arguments other than tensors, numbers
+and texts. Pure functions stay too, because no guards tell their dependences.
 """
 cimport cython
 

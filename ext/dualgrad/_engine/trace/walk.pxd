@@ -11,11 +11,11 @@ cdef class Walk:
     cdef readonly str why           # the reason why no guard can follow the function, or None
     cdef Executed executed
     cdef set attributes             # attributes that executed code reads or sets, without this package's code,
-    cdef set all_attributes         # and with it
-    cdef bint dynamic               # some of it reads attributes by computed names,
-    cdef bint dynamic_modules       # of modules too: `copy` does not copy them
-    cdef bint compares              # some of it compares by identity
-    cdef bint tests_class           # some of it tests classes
+    cdef set all_attributes         # the same with this package's code
+    cdef bint dynamic               # executed code reads attributes by computed names
+    cdef bint dynamic_modules       # executed code other than `copy` does so, thus of modules too
+    cdef bint compares              # executed code compares by identity
+    cdef bint tests_class           # executed code tests classes
     cdef bint replayed              # the call is to be replayed
     cdef dict parts                 # id -> object, of the function that is called: see keys.pyx
     cdef bint inside                # the walk looks into one of the parts

@@ -256,7 +256,7 @@ def hook_tensor(TensorBase t not None, hooks, str name):
     """Give a tensor hooks: `hooks` is called with the gradient by it, and returns the gradient to use.
 
     The hooks of a result of an open reverse level go on its tape, as the identity with a rule of its own. Transforms
-    call the hooks of their other inputs and of parameters.
+    call the hooks of parameters, and of other tensors that are their inputs.
     """
     cdef Value v
     cdef Moment before = now()

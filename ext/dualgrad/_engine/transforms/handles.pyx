@@ -322,7 +322,7 @@ cdef int entering_op(int op) except -1:
 
 
 cdef int note_operand(object x) except -1:
-    """Add a tensor to the history that is an operand of a primitive or transform."""
+    """Add a tensor operand of a primitive or transform to the history."""
     cdef ClosedCall closed = noting()
     if closed is None:
         return 0

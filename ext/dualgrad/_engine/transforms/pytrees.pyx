@@ -1,7 +1,7 @@
 """Pytrees: nests of tuples, lists, dicts and other containers with tensors in them.
 
 A transform may take and return any pytree. One walk goes over a pytree, always in the same order, and one over two
-pytrees at a time. Neither changes them. A `Walk` or a `Pairing` handles the leaves. Those of the engine have no state
+pytrees at a time. Neither changes them. A `Walk` or a `Pairing` handles the leaves. Walks of the engine have no state
 and exist once; the data of a walk is passed along.
 """
 cimport cython

@@ -35,7 +35,7 @@ cdef class Call:
     cdef BatchLevel level
     cdef Tape tape                  # under an outer reverse level, else None
     cdef list inputs                # slots of the leaves that are batched
-    cdef list links                 # and the values they stand for
+    cdef list links                 # the values that these leaves stand for
     cdef list slots                 # slots of the outputs
     cdef dict results               # slot -> value outside, samples first
 
