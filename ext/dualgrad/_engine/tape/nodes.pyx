@@ -73,8 +73,7 @@ cdef Value lowered(Value v, Environment environment):
 
 
 cdef Value lowered_one_level(Value v, Level level, Algebra quotient):
-    """A value without the coefficients above the quotient's degree; without a quotient, its primal. Batches around it
-    stay."""
+    """A value without the coefficients above the quotient's degree; without one, its primal. Batches around it stay."""
     if v.kind == BATCH:
         return make_batch((<Batch>v).level, lowered_one_level((<Batch>v).value, level, quotient))
     if v.kind == NODE:

@@ -11,8 +11,7 @@ cdef enum:
 
 
 cdef dict report(Tape self):
-    """Count the leaves, the instructions (by primitive) and the bytes of kept arrays; only the bytes include inner
-    tapes."""
+    """Count leaves, instructions (by primitive) and bytes of kept arrays; only the bytes include inner tapes."""
     cdef Py_ssize_t i
     cdef dict by_primitive = {}
     cdef set seen = set()

@@ -122,8 +122,7 @@ cdef bint differ(Run run, TapeEntry *entry, list cts):
 
 
 cdef list for_samples(Run run, TapeEntry *entry, list cts):
-    """Cotangents of the results of a vmap instruction. A cotangent that is summed over the samples goes to one
-    sample."""
+    """Cotangents of the results of a vmap instruction. A cotangent summed over the samples goes to one sample."""
     cdef Py_ssize_t k
     return [cts[k] if holds_batch(<Value>run.primals.p[entry.slot + k], run.samples)
             else at_first(<Value>cts[k], run.samples) for k in range(entry.n_out)]
@@ -207,8 +206,7 @@ cdef Slots lift_tape(Run run, dict leaf_values, dict inner):
 
 
 cdef Slots reevaluate(Run run, dict leaf_values, dict inner):
-    """Run a tape's program again on other leaves and return the slots. `inner` receives the runs of inner
-    transforms."""
+    """Run a tape's program again on other leaves; return the slots. `inner` receives runs of inner transforms."""
     cdef Tape tape = run.tape
     cdef Slots values = new_slots(tape.values.n)
     cdef TapeEntry *entry

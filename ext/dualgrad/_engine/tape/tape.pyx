@@ -372,8 +372,7 @@ cdef Tape new_light_tape(str name):
 
 
 cdef Tape new_detached_tape(str name):
-    """A light tape for a function with its own rule. Values of other tapes are constants to it, and Python may read
-    numbers."""
+    """A light tape for a function with its own rule. Other values are constants, and Python may read numbers."""
     cdef Tape tape = new_light_tape(name)
     tape.detached = True
     return tape

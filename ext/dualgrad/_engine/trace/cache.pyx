@@ -229,8 +229,7 @@ cdef object kept_as(object key):
 
 
 cdef int keep(object key, object kept) except -1:
-    """Put an entry into FUNCTIONS, at the end if its key is new. None moves the entry of the key to the end, if there
-    is one."""
+    """Put an entry into FUNCTIONS, at the end if its key is new. None moves the present entry to the end."""
     former = None
     dg_hold(&HELD)
     try:

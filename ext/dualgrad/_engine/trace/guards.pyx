@@ -183,8 +183,7 @@ cdef class Entries(Guard):
 
 
 cdef class Attributes(Guard):
-    """The entries of a dict of attributes under the names of a walk (None: all). A new entry under such a name is a
-    change."""
+    """The entries of a dict of attributes under the names of a walk (None: all). New ones count as changes."""
     cdef dict d
     cdef set names
 

@@ -66,8 +66,7 @@ cdef tuple key_of_function(object fn, list parts, int depth):
 
 
 cdef object key_of_cell(object cell, list parts, int depth):
-    """The key of a variable: its place if several functions share it, else the key of its value; None if it is
-    empty."""
+    """The key of a variable: its place if several functions share it, else its value's key; None if empty."""
     again = place_among(parts, cell)
     if again is not None:
         return again

@@ -92,8 +92,7 @@ cdef class Reach(Walk):
         return self.names_are_computed() if x.__name__ in DYNAMIC else 0
 
     cdef int follow(self, object x, set chains, object label) except -1:
-        """Follow the attributes that code reads after a name. Only for a module are these all attributes that it can
-        read."""
+        """Follow the attributes that code reads after a name. Only of a module can it read no other attributes."""
         cdef object value
         cdef dict around
         if chains == {(CALLED,)} and self.only_called(x):

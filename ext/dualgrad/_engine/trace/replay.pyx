@@ -113,8 +113,8 @@ cdef bint replays_are_checked() noexcept:
 
 cdef object checked_replay(object name, Recording r, list inputs, list arrays, object call, tuple args, dict kwargs):
     """Compare a replay with the eager call. COMPARE gets the name of the function, then the eager call and the replay
-    as functions without arguments. The tensors that the program changes, its plan, and the values that are not results
-    follow."""
+    as functions without arguments. The further arguments are the tensors that the program changes, its plan, and the
+    values that are not results."""
     handles = [inputs[h] if isinstance(h, int) else h for h, _ in r.program.effects]
     return COMPARE(name, lambda: call(*args, **kwargs), lambda: try_replay(r, inputs, arrays), handles,
                    r.plan if thread_state().planning else None, (FAILED, NotImplemented))

@@ -124,8 +124,7 @@ cdef bint plain(object x) except -1:
 
 
 cdef bint tensors_travel(Recording r) except -1:
-    """True if the captured tensors hold arrays, and each tensor that Python has read still holds the array of the
-    recording."""
+    """True if captured tensors hold arrays, and tensors that Python has read hold the arrays of the recording."""
     cdef Value v
     for t in r.captured.values():
         v = value_in(<TensorBase>t)

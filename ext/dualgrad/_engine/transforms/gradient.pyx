@@ -187,8 +187,7 @@ cdef int leave_out_constants(list out_slots, list seeds) except -1:
 
 
 cdef int find_parameters(Tape tape, list parameters, list parameter_at, list slots) except -1:
-    """Find the leaves at which each parameter was read (None: not read), and add them to the slots with wanted
-    gradients."""
+    """Find the leaves at which each parameter was read (None: not read), and add them to `slots`."""
     for p in parameters:
         found = None if tape.parameter_slots is None else tape.parameter_slots.get(id(p))
         parameter_at.append(found)
@@ -385,8 +384,7 @@ cdef tuple finish(Tape tape, list slots, Py_ssize_t n_inputs, list originals, li
 
 
 cdef int call_hooks(list originals, list parameters, list parameter_at, list gradients, Py_ssize_t i) except -1:
-    """Let the hooks of inputs and parameters change their gradients. Zero gradients are None, and hooks do not see
-    them."""
+    """Let the hooks of inputs and parameters change their gradients. Hooks do not see zero gradients (None)."""
     cdef Py_ssize_t k = 0, j
     cdef Value v
     if not hooks_exist():
@@ -513,8 +511,7 @@ cdef list taped_sweep(Run run, list slots, list leaf_slots, list links, list see
 
 
 cdef list paired(list outputs, list along):
-    """Cast each output and its factor in `along` to their common type, both in place. The types differ only for
-    integers."""
+    """Cast each output and its factor in `along` to a common type, in place. Types differ only for integers."""
     cdef Py_ssize_t k
     cdef int typenum
     cdef Value v, t

@@ -48,8 +48,7 @@ cdef class TensorBase:
     cdef bint parameter         # a Parameter: reading it registers with the open levels that differentiate it
     cdef bint captured          # a recorded function can reach it, not as an argument: see `is_captured`
     cdef long long birth        # the level serial when it was made
-    # A function of the gradient by this tensor, which returns the gradient to use; or None. See `hooks_of`,
-    # `set_hooks`.
+    # A function of the gradient by this tensor that returns the gradient to use, or None: see `hooks_of`.
     cdef object hooks
     cdef digest_t mark          # identifies a tensor made in a closed call, see closed_call.pyx
     cdef Alias alias            # of arrays, of views and of tensors that have views; else None
@@ -109,8 +108,7 @@ cdef object kind_of_alias(TensorBase t)
 
 
 cdef inline bint is_simply(TensorBase t, object kind) noexcept:
-    """True if a tensor is an array (kind True) or is not (kind False), and certainly shares no elements with
-    another."""
+    """True if a tensor is an array (kind True) or not (kind False), and certainly shares no elements."""
     if t.alias is None or t.alias is ARRAY_ALIAS:
         return (kind is True) if t.alias is ARRAY_ALIAS else kind is False
     return (t.alias.source is None and t.alias.n == 0 and t.alias.layout is None and t.alias.refused is None

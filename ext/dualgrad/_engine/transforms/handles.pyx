@@ -132,8 +132,7 @@ cdef inline Value current(TensorBase t):
 
 
 cdef inline Array kept_numbers(Array a):
-    """An array with its numbers. A derivative may read it later, so inside one it is in memory that no user writes
-    to."""
+    """An array with its numbers. Inside a derivative, which may read it later, no user can write to its memory."""
     return with_numbers(a) if a.owner or thread_state().level is NULL else apart(with_numbers(a))
 
 
@@ -762,8 +761,7 @@ cdef class TensorBase:
         first_or_next(self, v)
 
     def _hold(self, TensorBase other not None):
-        """Hold the value of another tensor, with its derivative. Numbers are copied, because an array may share
-        them."""
+        """Hold another tensor's value, with its derivative. Numbers are copied: an array may share them."""
         cdef Value v = read(other)
         if v.kind == ARRAY and not tracing():
             v = copy_of(to_ndarray(<Array>v))

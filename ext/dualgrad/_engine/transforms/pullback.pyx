@@ -208,8 +208,7 @@ cdef list probes(object nest):
 
 
 def run_vjp(str name, fn, tuple args, list parameters, bint has_aux, arrange):
-    """Returns (value, pullback, aux). `arrange` combines the gradients of inputs and of parameters to the pullback's
-    result."""
+    """(value, pullback, aux). `arrange` makes the pullback's result from gradients of inputs and of parameters."""
     if may_defer():
         return deferring(run_vjp, (name, fn, args, parameters, has_aux, arrange), {})
     cdef Tape tape = new_tape(name)

@@ -39,8 +39,7 @@ from ..arrays.array import np
 
 
 class Masks(threading.local):
-    """The mask of the branches that run on this thread (see loops/masks.py). A repeated run has the mask of the first
-    run."""
+    """The mask of the branches that run on this thread (loops/masks.py). A repeated run has the first run's mask."""
     now = None
 
 
@@ -208,8 +207,7 @@ cdef int number_arguments(list given, list marks) except -1:
 
 
 cdef digest_t executed(ClosedCall closed, object out, list changed) except? 0:
-    """A digest of the operations in a closed call, the tensors it returned, and the tensors it left in outside
-    handles."""
+    """A digest of a closed call's operations, and of the tensors that it returned or left in outside handles."""
     cdef digest_t found = closed.history
     for t in all_tensors(out):
         found = mixed(found, (<TensorBase>t).mark)
@@ -427,8 +425,7 @@ def too_long(Py_ssize_t most):
 
 
 cdef int spliced(Tape tape, list slots, list outside, list outputs, list values) except -1:
-    """Write the instructions of a tape on the tapes of the values that its leaves stand for. Puts the results in
-    `values`."""
+    """Write a tape's instructions on the tapes of the values behind its leaves. Puts the results in `values`."""
     cdef Run run = Run()
     cdef Slots lifted
     cdef dict leaves = dict(zip(tape.leaf_slots, tape.leaf_links))

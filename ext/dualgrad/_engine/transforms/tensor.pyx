@@ -299,8 +299,7 @@ OTHER_PRODUCTS = []
 
 
 cdef object matmul(object x, object y, bint promotes):
-    """The matrix product. Two tensors of different types are cast to their common type, or refused without
-    `promotes`."""
+    """The matrix product. Tensors of different types are cast to their common type; without `promotes`, refused."""
     cdef Value a, b
     cdef int ta, tb
     cdef Moment before
@@ -610,7 +609,7 @@ cdef class Operators(TensorBase):
         return <Py_hash_t>(<size_t><PyObject *>self >> 4)
 
 
-# Operators has no fields of its own, so the deallocator of handles can free it. Cython's own untracks and tracks it
+# Operators has no fields of its own, so the deallocator of handles frees it. Cython's own would untrack and track it
 # once more.
 (<PyTypeObject *>Operators).tp_dealloc = (<PyTypeObject *>TensorBase).tp_dealloc
 
