@@ -1,10 +1,10 @@
-"""The C compiler that builds the engine, and the flags it gets. ``setup.py`` asks for them.
+"""The C compiler that builds the engine, and its flags. ``setup.py`` uses this module.
 
-A compiler belongs to a family, which has one way to write flags. The macros that it defines tell the family and the
-format of the modules it makes. Every family is told the same three things: to optimise, not to set errno and to raise
-no floating-point traps, so that loops become vector code, and never to fuse a product and a sum by itself. A chain of
-operations then gives the same numbers one by one and as one loop, on every machine. Flags like ``-ffast-math`` are
-refused: in a shared library they change the arithmetic of the whole process.
+A compiler belongs to a family, which has one way to write flags. The compiler's predefined macros reveal its family and
+the file format of its modules. Every family gets flags for three things: optimise; allow vector code (no errno, no
+floating-point traps); never fuse a product and a sum. A chain of operations then gives the same numbers one by one and
+as one loop, on every machine. Flags like ``-ffast-math`` are refused: in a shared library they change the arithmetic of
+the whole process.
 """
 
 import os
@@ -24,17 +24,17 @@ COMPILE = {
     ),
     "msvc": (["/O2"], ["/Od", "/Z7"], ["/std:c11", "/fp:precise"]),
 }
-# Newer compilers make errors of these.
+# Newer compilers treat these as errors.
 COMPILE["gcc"][2].extend(f"-Werror={name}" for name in ("implicit-function-declaration", "incompatible-pointer-types"))
-# It warns of every loop that calls a function of the C library and so makes no vector code, and of unused functions in
-# a C file that GCC takes for what they are, those of a header. Its tables of jumps are hard for processors to foretell:
-# a program on numbers, which chooses at every step, takes nearly twice the time that comparisons take.
+# The warnings: Clang reports loops that call C library functions, because it cannot vectorise them. It also reports
+# unused functions of a C file; GCC takes such a file for a header. Jump tables: processors predict them badly. A
+# program on numbers, which branches at every step, takes nearly twice as long with them as with comparisons.
 CLANG = ["-Wno-pass-failed", "-Wno-unused-function", "-fno-jump-tables"]
 COMPILE["clang"] = (*COMPILE["gcc"][:2], [*COMPILE["gcc"][2], *CLANG])
-# Options that this driver does not know by a name of its own are passed on behind /clang:.
+# The driver passes options on only behind the prefix /clang:.
 COMPILE["clang-cl"] = (*COMPILE["msvc"][:2], ["/std:c11", *(f"/clang:{flag}" for flag in COMPILE["clang"][2])])
 
-# format of modules: flags that leave names of functions out, which are a tenth of the size; other flags of a release
+# file format: flags that strip symbol names (a tenth of the size); other flags of a release
 LINK = {
     "elf": (["-Wl,-s"], ["-Wl,-z,noseparate-code"]),  # the second: no gap between code and constants
     "macho": (["-Wl,-x"], ["-Wl,-dead_strip"]),
@@ -50,11 +50,11 @@ INSTALL = (
 
 
 class Unusable(Exception):
-    """No compiler is there that can build the engine. The message is one line that says what to do."""
+    """No usable C compiler. The message is one line that says what to do."""
 
 
 def run(command, source=None):
-    """The result of a command; its output is text, both streams as one."""
+    """Run a command and return its result. Its output is text, with both streams as one."""
     # Compilers translate their messages.
     environment = {**os.environ, "LC_ALL": "C"}
     return subprocess.run(
@@ -63,7 +63,7 @@ def run(command, source=None):
 
 
 def for_one_processor(command):
-    """The command without ``-arch x``: of several processors of macOS at once no macros can be asked for."""
+    """The command without ``-arch x``: the compiler reports macros for one processor only."""
     return [word for word, before in zip(command, [None, *command], strict=False) if "-arch" not in (word, before)]
 
 
@@ -78,7 +78,7 @@ def macros_of(command):
 
 
 def last_line(answer):
-    """What a command that failed has said, in one line."""
+    """The error message of a failed command, in one line."""
     lines = [line.strip() for line in answer.stdout.splitlines() if line.strip()]
     errors = [line for line in lines if "error" in line.lower()]
     return (errors or lines or [f"it ended with {answer.returncode}"])[0]
@@ -114,10 +114,10 @@ def wanted_link_flags(file_format, debug=False, symbols=False):
 
 
 def flags_of_processor(macros):
-    """The flags of a compiler with these macros that one processor alone has."""
+    """Flags that suit only one processor type."""
     if "__clang__" not in macros:
         return []
-    # Clang takes vectors of 32 bytes where the processor has longer ones. Only loops compiled for those change.
+    # Clang uses 32-byte vectors even where the processor has longer ones. This changes only loops compiled for those.
     flag = "-mprefer-vector-width=512"
     if "__APPLE__" in macros:  # modules may be made for several processors at once
         return ["-Xarch_x86_64", flag]
@@ -157,12 +157,12 @@ class Toolchain:
     def microsoft_family(self):
         try:
             self.compiler.initialize()
-        except Exception as error:  # of a class that setuptools has moved more than once
+        except Exception as error:  # setuptools has moved its class more than once
             reason = " ".join(str(error).split())
             raise Unusable(
                 f"dualgrad is built from C sources, and no C compiler is there ({reason}): {INSTALL}"
             ) from None
-        # setuptools finds Microsoft's compiler and asks for no other. Only clang-cl makes all vector code.
+        # setuptools finds only Microsoft's compiler. Only clang-cl vectorises all loops.
         wanted = os.environ.get("CC", "")
         if Path(wanted).stem.lower() == "clang-cl":
             self.compiler.cc = shutil.which(wanted)
@@ -171,7 +171,7 @@ class Toolchain:
         return "clang-cl" if Path(self.compiler.cc).stem.lower() == "clang-cl" else "msvc"
 
     def compile_trial(self):
-        """Compile a program that includes ``Python.h``, so that what is missing is said in one line."""
+        """Compile a program that includes ``Python.h``, to report missing parts in one line."""
         include = [f"-I{path}" for path in {sysconfig.get_path(name) for name in ("include", "platinclude")}]
         with tempfile.TemporaryDirectory() as folder:
             for header in ("math.h", "Python.h"):
@@ -192,13 +192,13 @@ class Toolchain:
         return compile_flags(self.family, debug) + self.of_processor
 
     def link_flags(self, debug=False, symbols=False):
-        """Those of the wanted flags that the linker takes without a word."""
+        """The wanted flags that the linker accepts without a message."""
         if self.compiler.compiler_type == "msvc":
             return []
         return [flag for flag in wanted_link_flags(self.file_format, debug, symbols) if self.links_with(flag)]
 
     def links_with(self, flag):
-        """Whether the linker makes a shared library with this flag, and says nothing about it."""
+        """True if the linker makes a shared library with this flag and prints nothing about it."""
         with tempfile.TemporaryDirectory() as folder:
             made = Path(folder, "trial.o")
             compiled = run(
