@@ -1,8 +1,7 @@
-"""The engine put together: what lower layers call of higher ones is filled in here.
+"""Assemble the engine: fill in the hooks through which lower layers call higher ones.
 
-The recordings are not needed until something is recorded: they are imported then, and fill in their own hooks
-(trace/cache.pyx). The rest comes from the Python face, by `install` (array.pyx). When the package is imported, `check`
-has the last word.
+The first recording imports the recording modules, which then fill in their own hooks (trace/cache.pyx). The Python face
+fills in the rest with `install` (array.pyx). `check` runs last when the package is imported.
 """
 from cpython.object cimport PyObject
 
@@ -33,7 +32,7 @@ cdef Array defer(Array a):
 
 def cell_called(*call):
     """The first call of a Cell that is recorded."""
-    from .trace import cache        # takes time, and not every program records
+    from .trace import cache        # slow to import, and not every program records
     return cache.cell_called(*call)
 
 
@@ -52,7 +51,7 @@ install(cell_called=cell_called, transform_called=transform_called)
 
 
 def check():
-    """Nothing is missing; ImportError names what is."""
+    """Raise ImportError with the names of the missing hooks, if any."""
     cdef int k
     cdef list missing = [HOOK_NAMES[k] for k in range(N_HOOKS) if HOOKS.objects[k] is NULL]
     missing += [name for name, found in (

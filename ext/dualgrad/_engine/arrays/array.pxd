@@ -30,37 +30,37 @@ cdef class Array(Value):
     cdef unsigned char ndim
     cdef unsigned char itemsize
     cdef unsigned char contiguous
-    cdef unsigned char owner    # the array frees its data, or they lie inside the object
+    cdef unsigned char owner    # the array frees its data, or the data lies inside the object
     cdef unsigned char basis    # rows of an identity matrix, one for each index of the first axis
-    cdef int trace              # the mark of its recording, or 0,
-    cdef int slot               # and its slot there
+    cdef int trace              # mark of the recording that knows the array, or 0
+    cdef int slot               # slot of the array in that recording
     cdef Py_ssize_t size
     cdef Py_ssize_t *shape      # inside the object up to INLINE_DIMS axes, else allocated
     cdef Py_ssize_t *strides
     cdef char *data             # NULL while the array is deferred
-    cdef object base            # the other object that owns the data
+    cdef object base            # the object that owns the data, if not this one
     cdef Py_ssize_t[2 * INLINE_DIMS] inline_dims
     cdef double[2] inline_data
 
 
 cdef enum:
     # Hooks that are Python objects.
-    CELL_CALLED             # the call of a Cell in Graph mode or while recording,
-    TRANSFORM_CALLED        # and the outermost one of a transform in Graph mode
+    CELL_CALLED             # a call of a Cell in Graph mode or while recording
+    TRANSFORM_CALLED        # an outermost call of a transform in Graph mode
     LEAVING                 # the error for numbers that leave a derivative
-    GET_RANDOM              # how the state of random numbers is read,
-    PUT_RANDOM              # and set
-    BY_ENTRIES              # a program by the entries of its arrays
+    GET_RANDOM              # read the state of random numbers
+    PUT_RANDOM              # set the state of random numbers
+    BY_ENTRIES              # a program on the nonzero entries of its arrays
     N_HOOKS
 
 
 cdef struct Hooks:
-    # What lower layers call of higher ones. `_engine/assembly.pyx` fills it in, and checks that nothing is missing.
-    int (*compute)(Array a) except -1           # the numbers of a deferred array
+    # Functions of higher layers that lower layers call. `_engine/assembly.pyx` fills them in and checks for gaps.
+    int (*compute)(Array a) except -1           # compute the data of a deferred array
     Array (*defer)(Array a)                     # an eager call has made its first large array
-    Value (*dual)(int op, object params, PyObject **args, int n)        # a primitive on duals and batches,
-    Value (*node)(int op, object params, PyObject **args, int n)        # with a node among its operands,
-    Value (*batch)(int op, object params, PyObject **args, int n, object level)         # on batches of a level,
+    Value (*dual)(int op, object params, PyObject **args, int n)        # run a primitive on duals and batches
+    Value (*node)(int op, object params, PyObject **args, int n)        # run a primitive with a node among its operands
+    Value (*batch)(int op, object params, PyObject **args, int n, object level)         # run one on batches of a level
     Value (*algebra)(int op, object params, PyObject **args, int n, object level, object algebra)   # on elements
     PyObject *objects[N_HOOKS]
 
@@ -72,12 +72,12 @@ cdef extern from "memory/shared.h":
 
 
 cdef inline bint is_deferred(Array a) noexcept:
-    """Whether an array has no data yet. What else `take_over` gives it is read after this was asked."""
+    """True if an array has no data yet. Test this before you read strides or base, which `take_over` sets first."""
     return dg_read_data(&a.data) is NULL and a.size > 0
 
 
 cdef inline Array with_numbers(Array a):
-    """An array that has data: what is deferred is computed, maybe by the thread that has deferred it."""
+    """The array, with its data computed if it was deferred. Another thread may do the computation."""
     if is_deferred(a):
         HOOKS.compute(a)
     return a
@@ -108,7 +108,7 @@ cdef inline bint same_shape(Array a, Array b) noexcept:
     return True
 
 cdef inline bint same_form(Array a, Array b) noexcept:
-    """Whether two arrays have one type and shape."""
+    """True if two arrays have the same dtype and shape."""
     return a.typenum == b.typenum and same_shape(a, b)
 
 cdef bint has_form(Array a, int typenum, tuple shape) except -1

@@ -1,4 +1,4 @@
-"""Arrays: a type, a shape, strides and a buffer.
+"""Arrays: a dtype, a shape, strides and a buffer.
 
 Design
 ------
@@ -28,7 +28,7 @@ import numpy
 
 from .thread cimport dg_thread, thread_state
 
-# A program may put others in the place of NumPy's functions: what they return is no memory to rely on.
+# A program may replace NumPy's functions, and return values of replacements could have unexpected memory.
 np = types.SimpleNamespace(**vars(numpy))
 
 cnp.import_array()
@@ -55,7 +55,7 @@ cdef Hooks HOOKS
 cdef int[N_TYPES] ITEM_SIZE
 memset(ITEM_SIZE, 0, sizeof(ITEM_SIZE))
 
-# Several of NumPy's type numbers may mean one type (long and long long); this keeps one of them.
+# Several NumPy type numbers can mean one dtype (long and long long). This table keeps one of them.
 _CANONICAL = {}
 for _name in ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
               "float16", "float32", "float64", "complex64", "complex128"):
@@ -66,7 +66,7 @@ HOOK_NAMES = ("cell_called", "transform_called", "leaving", "get_random", "put_r
 
 
 def install(**hooks):
-    """Fill in hooks that are Python objects; they are never forgotten."""
+    """Fill in hooks that are Python objects. Each stays referenced for ever."""
     for name, hook in hooks.items():
         Py_INCREF(hook)
         HOOKS.objects[<Py_ssize_t>HOOK_NAMES.index(name)] = <PyObject *>hook
@@ -78,7 +78,7 @@ live = LIVE             # objects alive; counted in debug builds only
 
 
 cdef void count(str name, int change):
-    """Count the live objects of a type; works also when the interpreter has cleared the module at exit."""
+    """Count the live objects of a type. This works even at exit, when the interpreter has cleared the module."""
     LIVE[name] += change
 
 
@@ -102,7 +102,7 @@ cdef class Value:
 @cython.final
 @cython.no_gc
 cdef class Array(Value):
-    """A type, a shape, strides and a buffer; see the module's design note."""
+    """A dtype, a shape, strides and a buffer; see the module's design note."""
 
     def __cinit__(self):
         self.kind = ARRAY
@@ -123,7 +123,7 @@ cdef class Array(Value):
 
 
 cdef void free_array(PyObject *self) noexcept:
-    """Free an array. Cython's own function would put a pending error aside, though nothing here can raise one."""
+    """Free an array. Cython's own function would also save a pending error; nothing here can raise one."""
     cdef PyObject *base = <PyObject *>(<Array>self).base
     if (<Array>self).owner and (<Array>self).data is not <char *>(<Array>self).inline_data:
         dg_free((<Array>self).data, (<Array>self).size * (<Array>self).itemsize)
@@ -133,7 +133,7 @@ cdef void free_array(PyObject *self) noexcept:
     Py_XDECREF(base)
 
 
-if not DG_DEBUG:                # which counts what is freed
+if not DG_DEBUG:                # debug builds count freed arrays in __dealloc__
     (<PyTypeObject *>Array).tp_dealloc = free_array
 dg_use_slabs(<PyTypeObject *>Array)
 
@@ -175,7 +175,7 @@ cdef object no_memory_for_shape(int ndim):
 
 
 cdef inline Array laid_out(int typenum, int ndim, const Py_ssize_t *shape):
-    """An array whose elements lie in order, without data."""
+    """A C-contiguous array without data."""
     cdef Array a = blank(ndim)
     cdef Py_ssize_t size = 1, nbytes = ITEM_SIZE[typenum]
     cdef int i
@@ -193,7 +193,7 @@ cdef inline Array laid_out(int typenum, int ndim, const Py_ssize_t *shape):
 
 
 cdef Array without_numbers(int typenum, int ndim, const Py_ssize_t *shape):
-    """A deferred array: `take_over` gives it its data later."""
+    """A deferred array; `take_over` gives it data later."""
     return laid_out(typenum, ndim, shape)
 
 
@@ -225,7 +225,7 @@ cdef object no_memory_for_numbers(Array a):
 
 
 cdef Array new_view(Array a, int ndim, const Py_ssize_t *shape, const Py_ssize_t *strides, char *data):
-    """An array that shares the memory of another."""
+    """An array that shares the memory of array `a`."""
     cdef Array v = blank(ndim)
     cdef Py_ssize_t size = 1, nbytes = a.itemsize, expected
     cdef int i
@@ -262,7 +262,7 @@ cdef int take_over(Array a, Array numbers) except -1:
     memcpy(a.strides, numbers.strides, a.ndim * sizeof(Py_ssize_t))
     a.contiguous = numbers.contiguous
     a.base = numbers
-    dg_write_data(&a.data, numbers.data)        # the last: another thread may ask for it
+    dg_write_data(&a.data, numbers.data)        # last: another thread may be testing for data
     return 0
 
 
@@ -300,7 +300,7 @@ cdef Array full(int typenum, int ndim, const Py_ssize_t *shape, double value):
 
 
 cdef bint uniform(Array a) except -1:
-    """Whether all elements are the same number, bit for bit; False without elements."""
+    """True if all elements are equal bit for bit; False without elements."""
     cdef int i
     cdef bint one_place = True                  # all strides are zero
     if a.size == 0:
@@ -324,7 +324,7 @@ cdef double first_number(Array a) except? -1:
 
 
 cdef Array contiguous(Array a):
-    """The array itself if its elements lie in order, else a copy in which they do."""
+    """The array itself if it is C-contiguous, else a contiguous copy."""
     cdef Array c
     with_numbers(a)
     if a.contiguous:
@@ -363,7 +363,7 @@ cdef object _as_ndarray(Array a, int flags):
 
 
 cdef object writable(Array a):
-    """A writable view, for filling an array that was just made."""
+    """A writable NumPy view, to fill a new array."""
     return _as_ndarray(a, cnp.NPY_ARRAY_WRITEABLE | cnp.NPY_ARRAY_ALIGNED)
 
 
@@ -373,7 +373,7 @@ cdef object to_ndarray(Array a):
 
 
 cdef Array from_ndarray(object array):
-    """An array that shares the memory of a NumPy array (copied if misaligned, swapped or of an odd type)."""
+    """An array that shares the memory of a NumPy array. Misaligned or byte-swapped arrays are copied."""
     cdef cnp.ndarray n
     cdef Array a
     cdef int i
@@ -409,7 +409,7 @@ cdef Array from_ndarray(object array):
 
 
 cdef Array copy_of(object array):
-    """An array with memory of its own and the contents of a NumPy array."""
+    """A copy of a NumPy array, with memory of its own."""
     cdef Array view = from_ndarray(array)
     cdef Array a = new_array(view.typenum, view.ndim, view.shape)
     if view.contiguous:
@@ -429,7 +429,7 @@ cdef tuple shape_tuple(Array a):
 
 
 cdef bint has_form(Array a, int typenum, tuple shape) except -1:
-    """Whether an array has a type and a shape."""
+    """True if an array has this dtype and shape."""
     cdef int i
     if a.typenum != typenum or a.ndim != len(shape):
         return False
@@ -454,7 +454,7 @@ cdef Array cast(Array a, int typenum):
 
 
 cdef int fill(Array out, object source) except -1:
-    """Copy (and convert) the elements of a NumPy array into an array that was just made."""
+    """Copy (and convert) the elements of a NumPy array into a new array."""
     cdef object view = writable(out)
     if source.dtype.kind == "c" and view.dtype.kind not in "cb":
         source = source.real                    # the transpose of the cast from real to complex

@@ -1,3 +1,3 @@
-# The floating type that numbers without one get. See defaults.pyx.
+# The default float dtype. See defaults.pyx.
 cdef int default_float() noexcept nogil
 cdef int default_complex() noexcept nogil

@@ -1,7 +1,7 @@
-"""The floating type that numbers without one get: float32, until the face chooses float64.
+"""The default float dtype: float32, until the face chooses float64.
 
-A module of its own, so that every other one asks the same variable. It is set before programs are recorded: the face
-forgets all of them when it changes.
+This module exists so that all modules read one variable. The face changes it only while no program is being recorded,
+and then drops all recorded programs.
 """
 cimport numpy as cnp
 
@@ -15,18 +15,18 @@ cdef long long FLOATING = cnp.NPY_FLOAT
 
 
 cdef int default_float() noexcept nogil:
-    """The type number of Python's floats, and of what integers become where they have to be floating."""
+    """Type number of the dtype of Python floats and of integers converted to floats."""
     return <int>dg_read_shared(&FLOATING)
 
 
 cdef int default_complex() noexcept nogil:
-    """The type number of complex numbers whose parts are of the default type."""
+    """Type number of the complex dtype with parts of the default float dtype."""
     return cnp.NPY_CDOUBLE if default_float() == cnp.NPY_DOUBLE else cnp.NPY_CFLOAT
 
 
 def set_default_float(int typenum):
-    """Choose float32 or float64, by the number of the type. False, and nothing done, inside of a recording or a
-    derivative, where numbers of both types would meet."""
+    """Choose float32 or float64 by type number. Inside a recording or a derivative, where the two dtypes would meet,
+    change nothing and return False."""
     if typenum != cnp.NPY_FLOAT and typenum != cnp.NPY_DOUBLE:
         raise AssertionError(f"the default type has the number {typenum}; expected that of float32 or float64")
     if not is_outermost():

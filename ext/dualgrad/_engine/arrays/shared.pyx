@@ -1,7 +1,7 @@
-"""Memory that a NumPy array of the user shares with a tensor, and may be written to at any time.
+"""Memory that a user's NumPy array shares with a tensor. The user may write to it at any time.
 
-An operator reads such memory when it runs. What is kept for later is a copy: the operands of a derivative, a recording
-or deferred values, and results that would be views.
+An operator reads such memory when it runs. Anything kept for later is a copy: operands of a derivative, of a recording
+or of a deferred value, and results that would be views.
 """
 from .array import np
 from .array cimport copy_of, to_ndarray
@@ -15,10 +15,10 @@ cdef object SHARED = SharedArray
 
 
 cdef bint is_shared(Array a) noexcept:
-    """Whether a user's NumPy array has the memory of an array."""
+    """True if the memory of an array belongs to a user's NumPy array."""
     return not a.owner and type(a.base) is SHARED
 
 
 cdef Array apart(Array a):
-    """An array with memory of its own: a copy, if a user's array has the memory."""
+    """The array itself, or a copy if its memory belongs to a user's NumPy array."""
     return copy_of(to_ndarray(a)) if is_shared(a) else a

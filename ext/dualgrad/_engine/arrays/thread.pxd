@@ -1,4 +1,4 @@
-# What each thread has of its own. See thread.pyx.
+# The state of each thread. See thread.pyx.
 from cpython.object cimport PyObject
 
 cdef extern from "memory/thread_local.h":
@@ -22,6 +22,6 @@ cdef dg_thread *thread_state() noexcept nogil
 
 
 cdef inline bint is_outermost() noexcept nogil:
-    """Whether a call made now is outermost: no program is being recorded, and no derivative is being taken."""
+    """True if a call made now is outermost: this thread has no active recording and no open level."""
     cdef dg_thread *thread = thread_state()
     return thread.tracer is NULL and thread.level is NULL

@@ -1,7 +1,7 @@
-"""What each thread has of its own: the open levels, what rides along with execution, settings of recordings.
+"""The state of each thread: open levels, the active tracer, settings of recordings.
 
-Every engine module is a library of its own, and a variable in a header would exist once in each. So there is one
-variable here, and `thread_state` says where it is for the thread that asks.
+Every engine module is a library of its own, so a variable in a header would exist once per module. Therefore only this
+module defines the variable, and `thread_state` returns its address for the calling thread.
 """
 
 cdef extern from *:
