@@ -2,12 +2,13 @@
 
 Design
 ------
-An inner loop runs over operands that broadcast. The common shapes (equal and contiguous; one of them a single element)
-go to the loop directly. The others are walked by an odometer over axes that were merged where strides allow; a short
-row added to many rows, a bias, is written out a few times so that the loop runs over blocks of rows.
+An inner loop runs over operands that broadcast. Equal contiguous shapes, and a single element beside a contiguous
+array, go to the loop directly. For all other shapes an odometer walks the axes, after merging axes where strides allow.
+To add a short row to many rows (a bias), the code repeats the row in a buffer, so that the loop runs over many rows at
+once.
 
-float16 has NumPy loops for most primitives and goes through float32 for the rest. Complex numbers have NumPy's loops;
-the few analytic primitives without one are written below in NumPy's terms.
+float16 has NumPy loops for most primitives; the others compute in float32. Complex numbers have NumPy's loops; the
+functions below compose the few analytic primitives without a loop from NumPy functions.
 """
 cimport numpy as cnp
 from cpython.object cimport PyObject
@@ -21,8 +22,8 @@ from .opcodes cimport *
 from .registry cimport Loop, broadcast_shape, find_loop, no_loop, np_name, op_name, raise_of
 
 cdef enum:
-    NOGIL_SIZE = 1 << 14        # below this many elements, handing the GIL over costs more than it gives
-    ROW_BLOCK = 2048            # elements of a short row written out, to be added to many rows at once
+    NOGIL_SIZE = 1 << 14        # below this many elements, releasing the GIL costs more than it gains
+    ROW_BLOCK = 2048            # elements in the buffer that repeats a short row
 
 
 cdef Array execute_elementwise(int op, PyObject **args, int n):
@@ -82,7 +83,7 @@ cdef Array execute_elementwise(int op, PyObject **args, int n):
 
 
 cdef Array through_wider(int op, PyObject **args, int n):
-    """Float types where only wider loops exist: computed in float32 or float64, rounded once."""
+    """Compute in float32 or float64 where the operands' float dtype has no loop, then round once."""
     cdef Array a = <Array>args[0]
     cdef Array r
     cdef int i, wider
@@ -100,7 +101,7 @@ cdef Array through_wider(int op, PyObject **args, int n):
     r = execute_elementwise(op, p, n)
     if r.typenum != wider:
         return r
-    with np.errstate(all="ignore"):         # as quiet as loops are
+    with np.errstate(all="ignore"):         # as loops, ignore floating-point errors
         return cast(r, a.typenum)
 
 
@@ -109,7 +110,7 @@ def _rsqrt(z):
 
 
 def _sigmoid(z):
-    e = np.exp(np.where(z.real < 0, z, -z))         # nothing overflows on either side
+    e = np.exp(np.where(z.real < 0, z, -z))         # never overflows
     return np.where(z.real < 0, e, 1) / (1 + e)
 
 
@@ -130,7 +131,7 @@ cdef dict COMPOSED = {OP_RSQRT: _rsqrt, OP_SIGMOID: _sigmoid, OP_SECH2: _sech2, 
 
 
 cdef Array composed(int op, PyObject **args, int n):
-    """Analytic primitives of complex numbers for which NumPy has no loop."""
+    """Compute an analytic primitive of complex numbers for which NumPy has no loop."""
     cdef int typenum = (<Array>args[0]).typenum, i
     operands = [to_ndarray(<Array>args[i]) for i in range(n)]
     with np.errstate(all="ignore"):
@@ -138,7 +139,7 @@ cdef Array composed(int op, PyObject **args, int n):
 
 
 cdef Array integer_power(PyObject **args):
-    """Powers of integers; only this primitive fails because of the numbers it meets."""
+    """Powers of integers. No other row raises because of the values of its operands."""
     base, exponent = to_ndarray(<Array>args[0]), to_ndarray(<Array>args[1])
     if base.dtype != exponent.dtype:
         raise TypeError(f"pow: the operands have types {base.dtype} and {exponent.dtype}; expected equal types")
@@ -149,7 +150,7 @@ cdef Array integer_power(PyObject **args):
 
 
 cdef Array walk_strided(int op, Loop *loop, PyObject **args, int n):
-    """The general case: any strides, any broadcasting."""
+    """The general case: any strides and any broadcasting."""
     cdef Py_ssize_t[MAX_DIMS] shape
     cdef Py_ssize_t[4][MAX_DIMS] strides
     cdef char *pointers[4]
@@ -186,7 +187,7 @@ cdef Array walk_strided(int op, Loop *loop, PyObject **args, int n):
 
 
 cdef void strides_in(Array a, int ndim, int first, Py_ssize_t *strides) noexcept nogil:
-    """The strides of an array along the `first` ones of the axes of a result, 0 where it is repeated."""
+    """Strides of an array along the first `first` axes of a result; 0 where the array is repeated."""
     cdef int j, k
     for j in range(first):
         k = j - (ndim - a.ndim)
@@ -194,7 +195,7 @@ cdef void strides_in(Array a, int ndim, int first, Py_ssize_t *strides) noexcept
 
 
 cdef int merged_axes(int ndim, Py_ssize_t *shape, Py_ssize_t[MAX_DIMS] *strides, int operands) noexcept nogil:
-    """Merge axes that lie behind each other in every operand; how many are left."""
+    """Merge each axis into the axis before it where all operands allow; return the number of axes left."""
     cdef int merged = 0, i, j
     cdef Py_ssize_t length
     for j in range(ndim):
@@ -213,7 +214,7 @@ cdef int merged_axes(int ndim, Py_ssize_t *shape, Py_ssize_t[MAX_DIMS] *strides,
 
 cdef bint lie_behind(Py_ssize_t length, int outer, int inner, Py_ssize_t[MAX_DIMS] *strides,
                      int operands) noexcept nogil:
-    """Whether one step along an axis is all of another one, of some length, in every operand."""
+    """True if in every operand a step along `outer` equals `length` steps along `inner`, so that they merge."""
     cdef int i
     for i in range(operands):
         if strides[i][outer] != strides[i][inner] * length:
@@ -223,7 +224,7 @@ cdef bint lie_behind(Py_ssize_t length, int outer, int inner, Py_ssize_t[MAX_DIM
 
 cdef void along_axes(Loop *loop, const cnp.npy_intp *dims, const cnp.npy_intp *steps, char **pointers, int operands,
                      int axes, const Py_ssize_t *shape, Py_ssize_t[MAX_DIMS] *strides) noexcept nogil:
-    """Call a loop for each place along the first axes of some operands, four at most."""
+    """Call a loop at each index of the first axes, for at most four operands."""
     cdef Py_ssize_t[MAX_DIMS] index
     cdef char *args[4]
     cdef int i, j
@@ -231,7 +232,7 @@ cdef void along_axes(Loop *loop, const cnp.npy_intp *dims, const cnp.npy_intp *s
         index[j] = 0
     while True:
         for i in range(operands):
-            args[i] = pointers[i]           # a loop may advance the pointers it is given
+            args[i] = pointers[i]           # a loop may advance its pointers
         loop.fn(args, dims, steps, loop.data)
         j = axes - 1
         while j >= 0:
@@ -250,8 +251,11 @@ cdef void along_axes(Loop *loop, const cnp.npy_intp *dims, const cnp.npy_intp *s
 
 cdef bint blocked_rows(Loop *loop, char **pointers, Py_ssize_t[MAX_DIMS] *strides, const Py_ssize_t *shape,
                        int n, Py_ssize_t itemsize) except -1:
-    """A matrix with a short row repeated over its rows (a bias): the row is written out a few times, so that the loop
-    runs over blocks of rows. False if the operands do not lie like that."""
+    """Run a loop on a matrix and a short row that repeats for each of its rows (a bias).
+
+    A buffer holds the row a few times, so that each call of the loop covers several rows. Return False if the operands
+    have other strides.
+    """
     cdef Py_ssize_t rows = shape[0], inner = shape[1], block = ROW_BLOCK // inner, done = 0, k
     cdef char *repeated[8]
     cdef char *args[4]
@@ -271,7 +275,7 @@ cdef bint blocked_rows(Loop *loop, char **pointers, Py_ssize_t[MAX_DIMS] *stride
     try:
         for i in range(n):
             steps[i] = strides[i][1]
-            if strides[i][0] == 0 and steps[i] != 0:            # a single number stays where it is
+            if strides[i][0] == 0 and steps[i] != 0:            # a single number needs no buffer
                 repeated[i] = <char *>malloc(block * inner * steps[i])
                 if repeated[i] is NULL:
                     return False
@@ -293,7 +297,7 @@ cdef bint blocked_rows(Loop *loop, char **pointers, Py_ssize_t[MAX_DIMS] *stride
 
 
 cdef bint add_into(Array total, Array term) except -1:
-    """total += term where both are contiguous and alike; False if they are not."""
+    """Add `term` to `total` in place; False if they are not contiguous, of one dtype and of one shape."""
     cdef Loop *loop
     cdef char *pointers[3]
     cdef cnp.npy_intp[3] steps

@@ -32,13 +32,13 @@ cdef inline Tracer active_tracer():
 cdef extern from "memory/shared.h":
     long long dg_read_shared(long long *counter) noexcept
 
-cdef long long SYNCHRONOUS      # eager calls compute everything at once
+cdef long long SYNCHRONOUS      # 1: eager calls compute every array at once
 
 cpdef object deferring(object call, tuple args, dict kwargs)
 
 
 cdef inline bint may_defer() noexcept:
-    """Whether a call that begins is outermost, so that it may defer what it computes: see `deferring`."""
+    """True if a call that begins may defer large arrays (see `deferring`): it is outermost, and deferring is on."""
     cdef dg_thread *thread = thread_state()
     return not (dg_read_shared(&SYNCHRONOUS) or thread.deferring or thread.tracer is not NULL
                 or thread.level is not NULL)
@@ -49,7 +49,7 @@ cdef inline bint tracing() noexcept:
 
 
 cdef inline int given_to_python(Array a, str what) except -1:
-    """Tell the recording that knows an array, if there is one, that Python is given something of it."""
+    """Tell the active recording that Python receives data or properties of an array that the recording knows."""
     cdef Tracer tracer = active_tracer()
     if tracer is not None and a.trace != 0 and tracer.knows(a):
         tracer.asked(a, what)

@@ -1,9 +1,8 @@
-"""Primitives on arrays: what is left when no derivative is asked for.
+"""Execution of primitives on arrays, the lowest level, without derivatives.
 
-Types are equal when a primitive is reached: the public functions have inserted casts.
+Operands have equal dtypes here: the public functions insert casts.
 
-A recording (recorder.pyx) rides along: while one is active on this thread, its tracer is asked to execute, and notes
-what it does.
+While a thread has an active recording (recorder.pyx), its tracer executes the primitives and records them.
 """
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF
@@ -20,49 +19,49 @@ cdef extern from "memory/shared.h":
     void dg_write_shared(long long *counter, long long n) noexcept
 
 SYNCHRONOUS = 1
-cdef object LIMITS = WeakKeyDictionary()    # call -> bytes of a first large array from which it saved nothing
+cdef object LIMITS = WeakKeyDictionary()    # call -> largest first array, in bytes, after which deferring did not pay
 
 
 cdef class Tracer:
-    """A recorder of what is executed; see recorder.pyx."""
+    """The interface of recorders of execution; see recorder.pyx."""
 
     cdef Array execute(self, int op, object params, PyObject **args, int n):
         raise NotImplementedError
 
     cdef bint knows(self, Array a) noexcept:
-        """Whether an array is part of what is written down."""
+        """True if an array belongs to this recording."""
         return a.trace == self.trace
 
     cdef Array reference(self, object handle, Array a):
-        """The array of a handle that was made outside of the recording."""
+        """The array that stands for a handle made outside of the recording."""
         raise NotImplementedError
 
     cdef int asked(self, Array a, str what) except -1:
-        """Python is given something of an array that the recording knows."""
+        """Python receives data or properties of an array that the recording knows."""
         return 0
 
     cdef int frozen(self, object handle, Array a) except -1:
-        """Python was given the numbers of a handle that was made outside of the recording."""
+        """Python received the numbers of a handle that was made outside of the recording."""
         return 0
 
     cdef int rebound(self, object handle) except -1:
-        """A handle was given a new value."""
+        """A handle received a new value."""
         return 0
 
     cdef int give_up(self, str why) except -1:
-        """Something happened that a program cannot repeat."""
+        """End the recording, because of an operation that a program cannot repeat."""
         return 0
 
     cdef int needed(self, Array a) except -1:
-        """The numbers of a deferred array are read."""
+        """Compute a deferred array: something reads its data."""
         raise NotImplementedError
 
     cdef int evaluate_deferred(self) except -1:
-        """Another tracer takes over: compute what is deferred."""
+        """Compute all deferred arrays, before another tracer takes over."""
         return 0
 
     cdef bint repeats(self) noexcept:
-        """Whether what is written down is going to be repeated."""
+        """True if the recording is meant to be replayed."""
         return True
 
 
@@ -73,7 +72,7 @@ cdef int start_tracing(Tracer tracer) except -1:
 
 
 cdef int stop_tracing(Tracer tracer) except -1:
-    """No longer record; nothing happens if that tracer is not active."""
+    """Stop recording. If another tracer is active, do nothing."""
     if thread_state().tracer is <PyObject *>tracer:
         thread_state().tracer = NULL
         Py_DECREF(tracer)
@@ -94,15 +93,16 @@ cdef Array execute(int op, object params, PyObject **args, int n):
 
 
 def saves_nothing(Py_ssize_t nbytes):
-    """Computing each array at once takes less time than what the call that runs has deferred, after a first large array
-    of so many bytes: it defers nothing after such an array from now on."""
+    """Deferring did not pay for the running call. From now on it defers only when its first large array is larger than
+    `nbytes`."""
     cdef PyObject *call = thread_state().deferring_call
     if call is not NULL:
         LIMITS[<object>call] = max(nbytes, <object>LIMITS.get(<object>call, 0))
 
 
 cpdef object deferring(object call, tuple args, dict kwargs):
-    """The results of an outermost call. What of its deferred values is still held when it ends is computed then."""
+    """Run an outermost call that may defer large arrays. At its end, compute the deferred arrays that are still in
+    use."""
     cdef dg_thread *thread = thread_state()
     cdef Tracer tracer
     if isinstance(call, FunctionType):
@@ -122,16 +122,16 @@ cpdef object deferring(object call, tuple args, dict kwargs):
 
 
 def synchronize(bint on):
-    """Whether eager calls compute every array at once, or may defer large ones (see context.py). Returns the former
-    setting, which is that of all threads."""
+    """Choose for all threads if eager calls compute every array at once (True) or may defer large arrays (see
+    context.py). Return the former setting."""
     cdef bint former = dg_read_shared(&SYNCHRONOUS)
     dg_write_shared(&SYNCHRONOUS, on)
     return former
 
 
 cdef Array traced(Tracer tracer, int op, object params, PyObject **args, int n):
-    """Run a primitive that is written down. An error may depend on numbers: a function that catches it goes another way
-    with others, and no program does."""
+    """Run and record a primitive. If it raises, give up the recording: a function that catches the error would take
+    another branch for other numbers, and a program cannot."""
     try:
         return tracer.execute(op, params, args, n)
     except BaseException as error:
@@ -147,19 +147,19 @@ cdef Array run(int op, object params, PyObject **args, int n):
 
 
 def is_written_down():
-    """Whether what this thread executes is written down now, to be planned as a whole."""
+    """True if this thread is recording, to plan everything it executes as a whole."""
     return tracing()
 
 
 def is_alone():
-    """Whether nothing surrounds what this thread executes: no derivative, recording or closed call, and no setting of
-    its own for replays. So it executes as a new thread would."""
+    """True if this thread executes as a new thread would: without an open level, a recording or a closed call around
+    it, and without replay settings of its own."""
     cdef dg_thread *thread = thread_state()
     return (thread.level is NULL and thread.tracer is NULL and thread.closed_call is NULL
             and thread.environment is NULL and not thread.deferring and thread.planning and not thread.checking)
 
 
 def unrepeatable(str why):
-    """End an active recording, before something that a program cannot repeat."""
+    """End the active recording, if any, before an operation that a program cannot repeat."""
     if tracing():
         active_tracer().give_up(why)

@@ -1,4 +1,4 @@
-# What the kernels of structural primitives share. See forms.pyx.
+# Helpers for the kernels of structural primitives. See forms.pyx.
 from ..arrays.array cimport Array
 
 cdef int axes_of(tuple shape) except -1

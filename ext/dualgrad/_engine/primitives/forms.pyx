@@ -1,4 +1,4 @@
-"""What the kernels of structural primitives share; the primitives are in the folder `structural`."""
+"""Helpers for the kernels of structural primitives; the primitives are in the folder `structural`."""
 cimport numpy as cnp
 
 from ..arrays.array import np
@@ -9,7 +9,7 @@ cnp.import_array()
 
 
 cdef int axes_of(tuple shape) except -1:
-    """How many axes an array of this shape has, which is no more than there is room for."""
+    """The number of axes of a shape; raise ValueError if arrays cannot have that many."""
     if len(shape) > MAX_DIMS:
         raise ValueError(f"an array of {len(shape)} axes; expected at most {MAX_DIMS}")
     return len(shape)
@@ -28,7 +28,7 @@ cdef int in_shape(int typenum, tuple target, int *ndim, Py_ssize_t *shape) excep
 
 
 cdef int like(Array a, int typenum, int *ndim, Py_ssize_t *shape) noexcept:
-    """The form of a result in the shape of an operand."""
+    """The form of a result with the shape of an operand."""
     cdef int i
     ndim[0] = a.ndim
     for i in range(a.ndim):
@@ -37,7 +37,7 @@ cdef int like(Array a, int typenum, int *ndim, Py_ssize_t *shape) noexcept:
 
 
 cdef int reduced(Array a, int typenum, object axes, bint keepdims, int *ndim, Py_ssize_t *shape) except -2:
-    """The form of a reduction over an axis, several, or all of them (None)."""
+    """The form of a reduction over one axis, several axes (a tuple), or all axes (None)."""
     cdef int i, k = 0
     for i in range(a.ndim):
         gone = axes is None or (i in axes if isinstance(axes, tuple) else i == axes)
@@ -53,28 +53,29 @@ cdef bint is_float(int typenum) noexcept:
 
 
 cdef Array wrap(object result):
-    """A NumPy result as an array; numbers become arrays without axes."""
+    """A NumPy array or number as an `Array`."""
     return from_ndarray(np.asarray(result))
 
 
 cdef object real(int op, Array a):
-    """The numbers of an array, which are not complex: those have no order."""
+    """A NumPy view of an array; raise TypeError if it is complex, because complex numbers have no order."""
     if is_complex(a.typenum):
         raise no_loop(op, a.typenum)
     return to_ndarray(a)
 
 
 cdef object sum_type(Array a):
-    """The type in which elements are added up: float32 for float16, whose running sums soon stop growing."""
+    """The dtype of running sums: float32 for float16 elements, since float16 sums soon stop growing; else their
+    dtype."""
     return np.dtype(np.float32) if a.typenum == NPY_HALF else to_ndarray(a).dtype
 
 
 cdef Array narrowed(object total, Array a):
-    """A sum as an array of the type of its terms, rounded once."""
+    """A sum as an array with the dtype of `a`, rounded once."""
     return wrap(total if a.typenum != NPY_HALF else np.asarray(total, dtype=np.float16))
 
 
 cdef object outside(object index, int axis, tuple shape):
-    """The error of an index that is not of an axis."""
+    """The error for an index out of bounds of an axis."""
     return IndexError(f"index {index} is out of bounds for axis {axis} with size {shape[axis]}; the tensor has shape "
                       f"{shape}")

@@ -11,7 +11,7 @@ cdef struct Loop:
     void *data
     int out_typenum
     bint known
-    bint asks           # it may set a Python error: to be asked for when it has run, see kernels/foreign.h
+    bint asks           # the loop may set a Python error: check after each run, see kernels/foreign.h
 
 cdef enum Family:
     FAMILY_ELEMENTWISE
@@ -23,22 +23,22 @@ cdef enum Family:
     FAMILY_RULE             # the derivative is a function, see transforms/extension.pyx
 
 cdef enum:
-    MAX_OPS = 4096          # opcodes from N_OPS on are given out while the program runs
+    MAX_OPS = 4096          # opcodes from N_OPS on are assigned at run time
 
 
-cdef enum Effect:           # what a step does beside its result; it is done once each time, in order
+cdef enum Effect:           # side effect of a step: it happens exactly once per run, in order
     NO_EFFECT
-    LOOKS                   # it looks at its operands, and may raise; it may be done again
-    DRAWS                   # its result is another one each time
+    LOOKS                   # it checks its operands and may raise; a repetition does no harm
+    DRAWS                   # each run gives another result
 
 
 cdef class Primitive:
     cdef readonly str name
     cdef readonly int op
-    cdef bint odd                       # the result changes its sign with that of its operands, to the last bit
-    cdef bint reads_merged              # it is lowered from merged axes as they are, see compiler/lowering.pyx
+    cdef bint odd                       # negating an operand negates the result, bit for bit
+    cdef bint reads_merged              # lowering may pass it merged axes as they are, see compiler/lowering.pyx
     cdef Effect effect
-    cdef int core                       # of the primitive of stacked samples: axes of one sample; -1: it is another one
+    cdef int core                       # axes of one sample, if this primitive also computes stacked samples; else -1
     cdef Array execute(self, object params, PyObject **args, int n)
     cdef int form(self, object params, PyObject **args, int n, int *ndim, Py_ssize_t *shape) except -2
     cdef bint has_slope(self, object params, PyObject **args, int n) except -1
@@ -55,14 +55,14 @@ cdef class Primitive:
                               object algebra)
     cdef Value batched(self, object params, PyObject **args, int n, object level)
     cdef object lowered(self, object params, list ins, int typenum, tuple shape, object lowering)
-    # the parts above are required, those below are not
+    # the methods above are required, the methods below are optional
     cdef bint can_wait(self, object params, PyObject **args, int n) except -1
     cdef Value coupled(self, object params, Value a, Value b)
     cdef Value contracted(self, object params, Value a, Value b, object level)
     cdef bint coupled_together(self, list a, list b, list out) except -1
     cdef list pull(self, object params, PyObject **ins, int n, Value out, Value ct, const char *wanted)
 
-cdef PyObject *PRIMITIVES[MAX_OPS]     # by opcode; NULL: a row, computed element by element
+cdef PyObject *PRIMITIVES[MAX_OPS]     # by opcode; NULL: a row computed element by element
 cdef unsigned char EFFECTS[MAX_OPS]    # by opcode
 
 cdef int family_of(int op) noexcept

@@ -1,13 +1,12 @@
-"""What the engine knows of each primitive beside its rules: name, family, and the inner loops that compute it.
+"""The registry of primitives: the name, family and inner loops of each.
 
-A loop is ours or NumPy's; both have the same signature, so one table holds whichever serves a primitive and a type.
+A loop is ours or NumPy's. Both have the same signature, so one table holds the loop for each primitive and dtype.
 
-What is more than a row is an object (`Primitive`), found by its opcode: structural primitives, which are in the folder
-`structural`, and those whose kernel or derivatives are functions. One that lacks a part is an error of the import.
+A primitive that is more than a row has an object (`Primitive`), found by opcode. These are the structural primitives
+(folder `structural`), and primitives whose kernel or derivatives are functions. If one lacks a part, the import fails.
 
-The table has room for primitives that are added at import, or while the program runs (`dualgrad.extend`): a row like
-those of the built-in ones, with an opcode of its own. Only primitives that other files know by their opcodes need
-theirs when the package is built.
+The table has room for primitives added at import or at run time (`dualgrad.extend`): a row like the built-in ones, with
+a new opcode. Only primitives whose opcodes other files use need theirs at build time.
 """
 cimport cython
 cimport numpy as cnp
@@ -50,7 +49,7 @@ cdef extern from "kernels/scalar.h":
 
 cdef extern from *:
     """
-    /* a virtual method by its place: the table of methods is the first member of an object of a cdef class */
+    /* call a virtual method by index: the method table is the first member of an object of a cdef class */
     #define dg_method(object, i) ((*(void ***)((char *)(object) + sizeof(PyObject)))[i])
     """
     void *dg_method(Primitive p, int i)
@@ -61,11 +60,11 @@ cdef extern from "kernels/ufunc.h":
 cdef Loop[MAX_OPS][N_TYPES] LOOPS
 cdef int[MAX_OPS] FAMILY
 cdef bint[MAX_OPS] KEEPS_INTS
-cdef bint[MAX_OPS] WANTS_FLOAT      # integers become float32 first
-cdef bint[MAX_OPS] ELEMENTWISE      # works element by element, with or without a slope
+cdef bint[MAX_OPS] WANTS_FLOAT      # integers are converted to float32 first
+cdef bint[MAX_OPS] ELEMENTWISE      # computed element by element, with or without a derivative
 cdef list TABLE = []                # the row of each opcode
-cdef list OBJECTS = []              # its object, or None
-cdef list KERNELS = []              # its kernel, if that is not built in
+cdef list OBJECTS = []              # the object of each opcode, or None
+cdef list KERNELS = []              # the kernel of each opcode, or None if it is built in
 cdef dict BY_NAME = {}
 memset(LOOPS, 0, sizeof(LOOPS))
 memset(PRIMITIVES, 0, sizeof(PRIMITIVES))
@@ -77,10 +76,10 @@ _FAMILIES = {"elementwise": FAMILY_ELEMENTWISE, "linear": FAMILY_LINEAR, "biline
 
 
 cdef class Primitive:
-    """A primitive that is more than a row: all there is about it, as one object.
+    """A primitive that is more than a row: its kernel, rules and lowering in one object.
 
     The families in values/families.pyx supply the parts that follow from others. Types of higher layers (levels,
-    algebras, programs that are lowered) are plain objects here, and the primitive knows what they are.
+    algebras, lowered programs) appear as plain objects here; each primitive casts them.
     """
 
     def __cinit__(self):
@@ -91,11 +90,11 @@ cdef class Primitive:
         raise NotImplementedError
 
     cdef int form(self, object params, PyObject **args, int n, int *ndim, Py_ssize_t *shape) except -2:
-        """The type number and the shape of the result; -1 where only running it tells. Numbers are not read."""
+        """Type number and shape of the result, found without reading data; -1 if only execution reveals them."""
         raise NotImplementedError
 
     cdef bint has_slope(self, object params, PyObject **args, int n) except -1:
-        """Whether a derivative can pass."""
+        """True if a derivative can pass through the primitive."""
         raise NotImplementedError
 
     cdef Value jvp(self, object params, PyObject **ins, int n, Value out, PyObject **tangents):
@@ -103,7 +102,7 @@ cdef class Primitive:
         raise NotImplementedError
 
     cdef Value jvp_of_integers(self, object params, PyObject **ins, int n, Value out, PyObject **tangents):
-        """`jvp` where the result is an integer, and tangents have types of their own."""
+        """`jvp` for an integer result, where tangents have dtypes of their own."""
         raise NotImplementedError
 
     cdef Value vjp(self, object params, PyObject **ins, int n, Value out, int i, Value ct):
@@ -116,7 +115,7 @@ cdef class Primitive:
 
     cdef Value vjp_tangent(self, object params, PyObject **ins, int n, Value out, int i, Value ct, Value ct_dot,
                            PyObject **in_dots, Value out_dot, object level):
-        """The tangent of `vjp`, from the tangents of all that it reads; None where it is zero."""
+        """The tangent of `vjp`, given the tangents of everything that `vjp` reads; None if it is zero."""
         raise NotImplementedError
 
     cdef Value vjp_tangent_of_integers(self, object params, PyObject **ins, int n, Value out, int i, Value ct,
@@ -130,52 +129,55 @@ cdef class Primitive:
 
     cdef Value functional_vjp(self, object params, PyObject **ins, int n, Value out, int i, Value ct, object level,
                               object algebra):
-        """The functional of the cotangent of an operand that does not move in an algebra, see values/dual.pyx."""
+        """The functional for the cotangent of an operand without parts in the algebra, see values/dual.pyx."""
         raise NotImplementedError
 
     cdef Value batched(self, object params, PyObject **args, int n, object level):
-        """The result for operands of which some are batches of a level, with the samples along its first axis."""
+        """The result where some operands are batches of a level; its first axis is the batch axis."""
         raise NotImplementedError
 
     cdef object lowered(self, object params, list ins, int typenum, tuple shape, object lowering):
-        """The view of the result in a program that is lowered; None: it runs as it does eagerly."""
+        """The view of the result in a lowered program; None if the step runs as it does eagerly."""
         raise NotImplementedError
 
     def reads(self, step, int k):
-        """What elements of the result read of operand k, see dualgrad/sparse/reads.py."""
+        """The elements of operand k that each element of the result reads, see dualgrad/sparse/reads.py."""
         raise NotImplementedError
 
     def accumulated(self, walk, step, int k, list parts, list moving):
-        """The entries of the result's Jacobian, from those of operand k, see dualgrad/sparse/accumulation.py."""
+        """Entries of the Jacobian of the result, given the entries of operand k, see
+        dualgrad/sparse/accumulation.py."""
         raise NotImplementedError
 
     def tokens(self, params, list ins, tuple shape):
-        """What becomes of tokens where elements are moved or added up, see dualgrad/programs/_tokens.py; None: all of
-        the result depends on all that is read. It checks what the primitive is lowered to."""
+        """Tokens of the result, for a primitive that moves or adds elements, see dualgrad/programs/_tokens.py.
+
+        None: the whole result depends on all operands. The tokens check how the primitive is lowered.
+        """
         return None
 
     cdef bint can_wait(self, object params, PyObject **args, int n) except -1:
-        """Whether a recording may put the computation off, and go on with the form of the result."""
+        """True if a recording may defer the execution and continue with only the form of the result."""
         return False
 
     cdef Value coupled(self, object params, Value a, Value b):
-        """A bilinear primitive of two coefficients."""
+        """A bilinear primitive on two coefficients."""
         raise NotImplementedError
 
     cdef Value contracted(self, object params, Value a, Value b, object level):
-        """A bilinear primitive of two batches, summed over the samples."""
+        """A bilinear primitive on two batches, summed over the samples."""
         raise NotImplementedError
 
     cdef bint coupled_together(self, list a, list b, list out) except -1:
-        """Do all products of coefficients at once; False, and nothing is done, where that is no better."""
+        """Compute all products of coefficients at once; where that is not faster, do nothing and return False."""
         return False
 
     cdef list pull(self, object params, PyObject **ins, int n, Value out, Value ct, const char *wanted):
-        """The cotangents of the wanted operands (all, where `wanted` is NULL), where a function gives them together."""
+        """Cotangents of the wanted operands (all if `wanted` is NULL), where one function computes them together."""
         raise NotImplementedError
 
 
-# The required parts in the order of their declaration, which is that of the table of virtual methods.
+# The required parts, in the order of declaration, which is also their order in the virtual method table.
 _PARTS = ("execute", "form", "has_slope", "jvp", "jvp_of_integers", "vjp", "vjp_of_integers", "vjp_tangent",
           "vjp_tangent_of_integers", "lifted", "functional_vjp", "batched", "lowered")
 _VISIBLE = ("reads", "accumulated")
@@ -183,14 +185,14 @@ cdef Primitive ABSTRACT = Primitive.__new__(Primitive)
 
 
 def missing_parts(Primitive p):
-    """The required parts that neither the primitive nor its family has."""
+    """The required parts that neither the primitive nor its family implements."""
     cdef int i
     cdef list missing = [_PARTS[i] for i in range(len(_PARTS)) if dg_method(p, i) == dg_method(ABSTRACT, i)]
     return missing + [name for name in _VISIBLE if getattr(type(p), name) is getattr(Primitive, name)]
 
 
 cdef int define(Primitive p, object row) except -1:
-    """Give the row of a structural primitive, or the one of a name in the table, its object."""
+    """Attach an object to its row: either a name in the table or a new row. Return the opcode."""
     missing = missing_parts(p)
     if missing:
         raise ImportError(f"the primitive {row if isinstance(row, str) else row.name} lacks {', '.join(missing)}")
@@ -210,14 +212,14 @@ cdef int attach(Primitive p, int op) except -1:
 
 
 def undefined():
-    """The names of rows that are no elementwise functions, and have no object."""
+    """Names of rows that are not elementwise and have no object."""
     return [row.name for op, row in enumerate(TABLE)
             if not row.partials and row.family != "composite" and PRIMITIVES[op] is NULL]
 
 
 cdef int add_row(object row, Primitive p, object kernel) except -1:
-    """Give a row an opcode, and a primitive its row; the kernel, if it is not built in: a ufunc, or (address, is
-    double) of a C function."""
+    """Add a row to the table, attach its object, and return its opcode. A kernel that is not built in is a ufunc, or a
+    pair (address of a C function, is double)."""
     cdef int op = len(TABLE)
     if op == MAX_OPS:
         raise RuntimeError(f"extend: there is room for {MAX_OPS - N_OPS} primitives of your own, and all are taken; "
@@ -242,17 +244,17 @@ if len(ROWS) != N_OPS:
 
 
 def table():
-    """The rows of all primitives, those added while the program runs among them."""
+    """The rows of all primitives, including those added at run time."""
     return tuple(TABLE)
 
 
 def primitive(int op):
-    """The object of a primitive; None for a row."""
+    """The object of a primitive; None if it is only a row."""
     return OBJECTS[op]
 
 
 def result_form(int op, object params, list forms):
-    """The type number and the shape of a result, from those of the operands; None where only running it tells."""
+    """Type number and shape of a result, given those of the operands; None if only execution reveals them."""
     cdef Py_ssize_t[MAX_DIMS] dims
     cdef bytearray room = bytearray(len(forms) * sizeof(PyObject *))
     cdef PyObject **args = <PyObject **><char *>room
@@ -274,32 +276,32 @@ def result_form(int op, object params, list forms):
 
 
 cdef void *own_function(int op, int typenum) noexcept:
-    """The function of one number that is compiled from the body of a loop; NULL if there is none."""
+    """The C function on one number, compiled from the body of a loop; NULL if there is none."""
     return <void *>dg_own_function(op, typenum)
 
 
 def has_function(int op, int typenum):
-    """Whether there is such a function."""
+    """True if `own_function` finds a function."""
     return own_function(op, typenum) is not NULL
 
 
 def wide_function(int op, int typenum):
-    """Where the function of one vector begins that is compiled from the body of a loop; 0 if there is none."""
+    """Address of the function on one vector, compiled from the body of a loop; 0 if there is none."""
     return <size_t>dg_own_wide(op, typenum)
 
 
 def wide_by_address():
-    """Whether it takes the address of its operand instead of the vector."""
+    """True if a `wide_function` takes the address of its operand instead of the vector."""
     return DG_WIDE_BY_ADDRESS
 
 
 def wide_bytes():
-    """The bytes of such a vector."""
+    """Bytes of the vector that a `wide_function` takes."""
     return 16 << dg_level()
 
 
 def opcodes():
-    """The opcode of each name, those added while the program runs among them."""
+    """Opcodes by name, including those added at run time."""
     return BY_NAME
 
 
@@ -316,7 +318,7 @@ cdef bint is_elementwise(int op) noexcept:
 
 
 cdef Primitive primitive_of(int op):
-    """The object of a primitive; None for a row."""
+    """The object of a primitive; None if it is only a row."""
     return None if PRIMITIVES[op] is NULL else <Primitive>PRIMITIVES[op]
 
 
@@ -344,7 +346,7 @@ cdef str np_name(Array a):
 
 
 cdef Loop *find_loop(int op, int typenum) except NULL:
-    """The inner loop of a primitive for a type; looked up once."""
+    """The inner loop of a primitive for a dtype, looked up once and then cached."""
     cdef Loop *loop = &LOOPS[op][typenum]
     cdef Loop found
     if dg_flag(&loop.known):
@@ -356,12 +358,12 @@ cdef Loop *find_loop(int op, int typenum) except NULL:
 
 
 cdef bint has_own_loop(int op, int typenum) noexcept:
-    """Whether the inner loop of a primitive for a type is one of ours."""
+    """True if the inner loop of a primitive for a dtype is ours, not NumPy's."""
     return op < N_OPS and dg_own_loop(op, typenum) is not NULL
 
 
 cdef int keep_loop(const Loop *found, Loop *loop) except -1:
-    """Put a loop into a table. Two threads may look for one at once; the first puts it there, and others read it."""
+    """Put a loop into a table. If two threads look one up at once, the first one stores it and the second keeps it."""
     with cython.critical_section(TABLE):
         if not loop.known:
             loop.fn = found.fn
@@ -373,7 +375,7 @@ cdef int keep_loop(const Loop *found, Loop *loop) except -1:
 
 
 cdef int look_up(int op, int typenum, Loop *loop) except -1:
-    """Look for the inner loop of a primitive for a type."""
+    """Look up the inner loop of a primitive for a dtype."""
     row = row_of(op)
     cdef int arity = row.arity
     loop.out_typenum = cnp.NPY_BOOL if row.result == "bool" else typenum
@@ -382,7 +384,7 @@ cdef int look_up(int op, int typenum, Loop *loop) except -1:
     loop.fn = dg_own_loop(op, typenum)
     if (loop.fn is NULL and row.ufunc is not None and not (row.c is not None and typenum == NPY_HALF)
             and not (is_complex(typenum) and row.name in REAL_ONLY)
-            # NumPy's loop for powers of integers raises, and a loop that runs without the GIL may not.
+            # NumPy's loop for powers of integers can raise, which a loop without the GIL must not do.
             and not (op == OP_POW and not is_inexact(typenum))):
         signature = bytes([typenum] * arity + [loop.out_typenum])
         if dg_find_loop(getattr(np, row.ufunc), signature, arity + 1, &loop.fn, &loop.data) != 0:
@@ -393,7 +395,7 @@ cdef int look_up(int op, int typenum, Loop *loop) except -1:
 
 
 cdef int find_given_loop(object kernel, int arity, int typenum, Loop *loop) except -1:
-    """The loop of a kernel that came with the row; none where it does not know the type."""
+    """Look up the loop of a kernel that came with the row; `fn` stays NULL if the kernel lacks the dtype."""
     loop.fn = NULL
     if isinstance(kernel, tuple):
         address, is_double = kernel
@@ -409,7 +411,7 @@ cdef int find_given_loop(object kernel, int arity, int typenum, Loop *loop) exce
 
 
 cdef int make_foreign(Loop *loop, int arity) except -1:
-    """Call a foreign loop through one of ours; the table holds its data as long as the loop: for ever."""
+    """Wrap a foreign loop in one of ours. Its data is never freed, because the table keeps the loop for ever."""
     cdef dg_foreign *theirs = <dg_foreign *>PyMem_Malloc(sizeof(dg_foreign))
     if theirs is NULL:
         raise MemoryError()
@@ -423,7 +425,7 @@ cdef int make_foreign(Loop *loop, int arity) except -1:
 
 
 cdef int raise_of(Loop *loop) except -1:
-    """Raise the error that a loop has set."""
+    """Raise the error that a loop has set, if any."""
     return -1 if loop.asks and PyErr_Occurred() else 0
 
 
@@ -436,7 +438,7 @@ cdef object no_loop(int op, int typenum):
 
 
 cdef int numpy_loop(object ufunc, int typenum, Loop *loop) except -1:
-    """Look for a ufunc's loop for operands and result of one type; `fn` is NULL if it has none."""
+    """Look up a ufunc's loop whose operands and result all have one dtype; `fn` is NULL if there is none."""
     cdef int operands = ufunc.nin + ufunc.nout
     cdef Loop found
     memset(&found, 0, sizeof(found))
@@ -448,7 +450,7 @@ cdef int numpy_loop(object ufunc, int typenum, Loop *loop) except -1:
 
 
 cdef int broadcast_shape(int op, PyObject **args, int n, Py_ssize_t *shape) except -1:
-    """The common shape of the operands, by NumPy's rules; its number of axes is returned."""
+    """Write the broadcast shape of the operands, by NumPy's rules, to `shape`; return its number of axes."""
     cdef int ndim = 0, i, j, k
     cdef Array a
     for i in range(n):

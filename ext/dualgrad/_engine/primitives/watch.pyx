@@ -2,12 +2,12 @@
 
 Design
 ------
-A watch is a tracer (execute.pyx): it executes each primitive and looks at the result. Being one, it makes recorded
-functions run eagerly, and costs nothing where it is not active.
+A watch is a tracer (execute.pyx): it executes each primitive and checks the result. Therefore recorded functions run
+eagerly under a watch. Without a watch the checks cost nothing.
 
-Levels that are opened meanwhile are marked. Their tapes note the line of the user's code with each instruction. The
-results of derivative rules for them are looked at (`rules.pyx`, `sweeps.pyx`, `algebra.pyx`). What a
-rule computes on the way is not looked at: an infinite partial that meets a derivative of zero does no harm.
+Levels that are opened under a watch are marked. Their tapes store the line of the user's code with each instruction,
+and the results of their derivative rules are checked (`rules.pyx`, `sweeps.pyx`, `algebra.pyx`). Intermediate values of
+a rule are not checked: an infinite partial that meets a zero derivative does no harm.
 """
 import sys
 
@@ -30,20 +30,20 @@ cdef class Watch(Tracer):
         return out
 
     cdef int order(self):
-        """The order of the derivative that the sweeps which are going on take together."""
+        """The order of derivative that the running sweeps compute together."""
         return len(self.sweeps) - self.sweeps.count("")
 
     cdef bint bad(self, Array a) except -1:
-        """Whether an array holds what should not be there."""
+        """True if an array holds nan, or inf where infinities are reported."""
         if not is_inexact(a.typenum) or a.size == 0:
             return False
         numbers = to_ndarray(a)
         return not np.isfinite(numbers).all() if self.infinities else bool(np.isnan(numbers).any())
 
     cdef int complain(self, int op, int order, Array a, list operands) except -1:
-        """Report an array that does; `order` is that of the derivative, 0 for a value."""
+        """Report an array with such a number; `order` is the order of the derivative, 0 for a value."""
         line = self.line if self.line is not None and self.sweeps else user_line()
-        self.quiet += 1                         # what the report computes is its own affair
+        self.quiet += 1                         # do not check the report's own computations
         try:
             self.report(op_name(op), order, tuple([name for name in self.sweeps if name]), to_ndarray(a),
                         [to_ndarray(<Array>operand) for operand in operands], line)
@@ -62,19 +62,19 @@ cdef Watch active_watch():
 
 
 cdef int go_on() except -1:
-    """The next sweep goes on with the one around it, inside a transform whose order the values themselves have."""
+    """Let the next sweep continue the one around it, in a transform where the values carry the order themselves."""
     cdef Watch watch = active_watch()
     if watch is not None:
         watch.joins = True
     return 0
 
 
-# Packages that stand between the user's code and ours.
+# Packages between the user's code and ours.
 cdef frozenset BETWEEN = frozenset(("dualgrad", "numpy", "scipy", "copy", "copyreg", "statistics", "fractions"))
 
 
 cdef object user_line():
-    """File and line of the innermost frame that is not of this package, nor of one through which it is called."""
+    """File and line of the innermost frame outside of this package and the packages that call it."""
     frame = sys._getframe()
     while frame is not None:
         if frame.f_globals.get("__name__", "").partition(".")[0] not in BETWEEN:
@@ -84,7 +84,8 @@ cdef object user_line():
 
 
 def start_watch(report, bint infinities):
-    """Have the results of this thread looked at; returns what `stop_watch` needs. A recording that is going on ends."""
+    """Check the results of this thread from now on; return the state that `stop_watch` needs. Ends a running
+    recording."""
     cdef Watch watch = Watch()
     cdef Tracer former = active_tracer()
     if former is not None and not isinstance(former, Watch):
@@ -99,7 +100,7 @@ def start_watch(report, bint infinities):
 
 
 def stop_watch(tuple both):
-    """No longer look, or go on as before."""
+    """Stop checking, or return to the watch that was active before."""
     watch, former = both
     stop_tracing(<Tracer>watch)
     if former is not None:
