@@ -1,15 +1,15 @@
-"""Linear systems whose matrix is zero but near its diagonal: elimination inside of that band.
+"""Linear systems with a narrow band of nonzeros around the diagonal: elimination inside of the band.
 
-Equations on a line, and on a grid that is narrow in one direction, have such matrices. The numbers of a matrix tell
-whether it is one, so it does not matter where it comes from. The first row of a dense matrix tells that it is none.
+Such matrices come from equations on a line, or on a grid that is narrow in one direction. Only the elements of a matrix
+decide, so its origin does not matter. The first row usually shows that a dense matrix has no narrow band.
 
-The elimination is LAPACK's: by rows, with the largest element of a column as pivot. Rows that change places stay inside
-of `width` elements that begin at the column of the pivot (Martin and Wilkinson, Solution of symmetric and unsymmetric
-band equations, 1967). Numbers that are not finite would meet the zeros outside of the band, so a matrix that has some
-is left to LAPACK.
+The elimination is LAPACK's: by rows, with the largest element of a column as pivot. Exchanged rows stay inside of
+`width` elements that begin at the pivot's column (Martin and Wilkinson, Solution of symmetric and unsymmetric band
+equations, 1967). LAPACK solves matrices with elements that are not finite, because such an element would have to meet
+the zeros outside of the band.
 
-A symmetric positive definite matrix needs no pivots, and half of the work. Small ones are taken with any band: half of
-the time of LAPACK's functions is spent around them.
+A symmetric positive definite matrix needs no pivots and half of the work. Small ones may have any band: around them,
+LAPACK's functions spend half of their time.
 """
 cimport numpy as cnp
 from libc.math cimport fabs, isfinite
@@ -25,8 +25,8 @@ ctypedef fused real:
     double
 
 cdef enum:
-    NARROW = 8                      # a row has room for so many times the elements beside the diagonal
-    SMALL = 64                      # rows of a definite matrix that may have any band
+    NARROW = 8                      # n is at least this many times the number of diagonals beside the main one
+    SMALL = 64                      # a definite matrix of up to this many rows may have any band
 
 
 cdef struct Band:
@@ -43,7 +43,7 @@ cdef bint has_nonzero(const real *x, Py_ssize_t n) noexcept nogil:
 
 
 cdef bint widen(Band *band, const real *a) noexcept nogil:
-    """Widen a band to all of a matrix that lies row by row; whether it is still narrow."""
+    """Widen a band until it holds all nonzeros of a row-major matrix; False as soon as it is not narrow."""
     cdef Py_ssize_t n = band.n, i, j
     cdef const real *row
     for i in range(n):
@@ -65,7 +65,7 @@ cdef bint widen(Band *band, const real *a) noexcept nogil:
 
 
 cdef bint load(Band band, const real *a, Py_ssize_t down, Py_ssize_t right, real *rows) noexcept nogil:
-    """Copy the rows of a band, each from its first element on, or from column 0; whether all elements are finite."""
+    """Copy the rows of a band, each from its first band element in the matrix; False if an element is not finite."""
     cdef Py_ssize_t width = band.lower + band.upper + 1, i, j, first
     memset(rows, 0, band.n * width * sizeof(real))
     for i in range(band.n):
@@ -92,7 +92,7 @@ cdef void subtract(real *x, real factor, const real *y, Py_ssize_t n) noexcept n
 cdef bint eliminate(Band band, real *rows, real *x, Py_ssize_t columns) noexcept nogil:
     """Solve for all columns of x, in place; False if a pivot is zero.
 
-    Row k begins at column k when its turn comes: a row loses its first element whenever a pivot row is taken from it.
+    Row k begins at column k when the loop reaches it: subtracting a pivot row removes the first element of a row.
     """
     cdef Py_ssize_t n = band.n, width = band.lower + band.upper + 1, k, i, j, pivot
     cdef real *top
@@ -121,7 +121,7 @@ cdef bint eliminate(Band band, real *rows, real *x, Py_ssize_t columns) noexcept
 
 
 cdef bint eliminate_definite(Py_ssize_t n, Py_ssize_t width, real *rows, real *x, Py_ssize_t columns) noexcept nogil:
-    """The same for a symmetric matrix, whose rows begin at the diagonal; False if a pivot is not positive."""
+    """Solve for a symmetric matrix whose rows begin at the diagonal, in place; False if a pivot is not positive."""
     cdef Py_ssize_t k, i, length
     cdef real *top
     cdef real factor
@@ -139,7 +139,7 @@ cdef bint eliminate_definite(Py_ssize_t n, Py_ssize_t width, real *rows, real *x
 
 
 cdef void substitute(Py_ssize_t n, Py_ssize_t width, const real *rows, real *x, Py_ssize_t columns) noexcept nogil:
-    """Solve with a triangle whose rows begin at the diagonal, in place."""
+    """Solve for an upper triangle whose rows begin at the diagonal, in place."""
     cdef Py_ssize_t k, j
     for k in range(n - 1, -1, -1):
         for j in range(1, min(width, n - k)):
@@ -149,7 +149,7 @@ cdef void substitute(Py_ssize_t n, Py_ssize_t width, const real *rows, real *x, 
 
 
 cdef object solution(cnp.ndarray a, cnp.ndarray b, real like):
-    """The solution of a system of numbers like one; None for a matrix without a narrow band."""
+    """The solution of a system in the dtype of `like`; None if the band is not narrow or an element is not finite."""
     cdef bint by_columns = not a.flags.c_contiguous, narrow, regular = False
     cdef const real *elements = <const real *>cnp.PyArray_DATA(a)
     cdef real *rows
@@ -181,7 +181,7 @@ cdef object solution(cnp.ndarray a, cnp.ndarray b, real like):
 
 
 def solve_narrow(cnp.ndarray a not None, cnp.ndarray b not None):
-    """The solution x of a x = b for a matrix with a narrow band and right-hand sides as columns; None for others.
+    """The solution x of a x = b for a narrow-banded matrix and right-hand sides as columns; None for other matrices.
 
     Raises LinAlgError if the matrix is singular.
     """
@@ -198,7 +198,7 @@ def solve_narrow(cnp.ndarray a not None, cnp.ndarray b not None):
 
 
 cdef void load_upper(Py_ssize_t n, Py_ssize_t width, const real *a, real shift, real *rows) noexcept nogil:
-    """Copy rows from the diagonal on, and take a number from the diagonal."""
+    """Copy rows from the diagonal on, and subtract `shift` from the diagonal."""
     cdef Py_ssize_t i, j
     for i in range(n):
         for j in range(min(width, n - i)):
@@ -207,7 +207,7 @@ cdef void load_upper(Py_ssize_t n, Py_ssize_t width, const real *a, real shift, 
 
 
 cdef Py_ssize_t definite_width(cnp.ndarray a, real like) except -2:
-    """Elements of a row from the diagonal on, of a symmetric matrix; -1 for a large one without a narrow band."""
+    """Row length, from the diagonal on, of a symmetric matrix; -1 for a large matrix without a narrow band."""
     cdef Band band
     band.n = a.shape[0]
     band.lower = band.upper = 0
@@ -241,10 +241,10 @@ cdef object definite_solution(cnp.ndarray a, cnp.ndarray b, real least):
 
 
 def solve_definite(cnp.ndarray a not None, cnp.ndarray b not None, double least):
-    """The solution x of a x = b for a symmetric matrix and right-hand sides as columns; None for a large matrix without
-    a narrow band, and where `a` does not lie row by row.
+    """The solution x of a x = b for a symmetric matrix and right-hand sides as columns.
 
-    Raises LinAlgError unless Cholesky's factorisation of a - least finds that all eigenvalues of a are above `least`.
+    None for a large matrix without a narrow band, or if `a` is not row-major. Raises LinAlgError unless Cholesky's
+    factorisation of a - least proves that all eigenvalues of `a` exceed `least`.
     """
     cdef int typenum = cnp.PyArray_TYPE(a)
     if not a.flags.c_contiguous or typenum != cnp.PyArray_TYPE(b):

@@ -1,7 +1,7 @@
-"""What Newton's method asks of its steps: how large one is, where it leads, and whether it is the last one.
+"""Steps of Newton's method: the size of a step, the point it leads to, and the test for the last step.
 
-Unknowns are few where a program takes no longer than NumPy's calls around it, so each question is one call here. Arrays
-are of one type, float32 or float64; what does not lie in one piece is copied.
+With few unknowns a program takes no longer than the NumPy calls around it, so each of these is one call. Arrays are
+float32 or float64, both of one dtype; arrays that are not contiguous are copied.
 """
 cimport numpy as cnp
 from libc.math cimport INFINITY, fabs
@@ -17,7 +17,7 @@ ctypedef fused real:
 
 
 cdef cnp.ndarray in_one_piece(cnp.ndarray a):
-    """The numbers of an array, one after the other."""
+    """The array if it is contiguous, else a contiguous copy; raise TypeError unless it is float32 or float64."""
     cdef int typenum = cnp.PyArray_TYPE(a)
     if typenum != cnp.NPY_FLOAT and typenum != cnp.NPY_DOUBLE:
         raise TypeError(f"expected an array of float32 or float64, got {a.dtype}")
@@ -34,12 +34,12 @@ cdef double largest(const real *x, Py_ssize_t n) noexcept nogil:
     cdef real found = 0, odd = 0
     for i in range(n):
         found = max(found, <real>fabs(x[i]))
-        odd += x[i] - x[i]          # nan from the first one on that is not finite
+        odd += x[i] - x[i]          # becomes nan at the first number that is not finite, and stays nan
     return found if odd == 0 else INFINITY
 
 
 def size(cnp.ndarray a not None):
-    """The largest absolute value; inf if an element is not finite. Those of other types are looked at as float64."""
+    """The largest absolute value; inf if an element is not finite. Other dtypes are converted to float64."""
     if cnp.PyArray_TYPE(a) != cnp.NPY_FLOAT and cnp.PyArray_TYPE(a) != cnp.NPY_DOUBLE:
         a = np.asarray(np.abs(a), np.float64)
     a = in_one_piece(a)
@@ -60,10 +60,11 @@ cdef bint ends(const real *x, const real *step, Py_ssize_t n, double before, dou
 
 
 def is_last(cnp.ndarray x not None, cnp.ndarray step not None, double before):
-    """Whether only rounding is left after a step of Newton's method; `before` is the size of the one before, or 0.
+    """True if only rounding errors are left after a step; `before` is the size of the previous step, or 0.
 
-    Steps shrink quadratically. So the next one is as much smaller than this one as this one is than the one before,
-    twice. Two thirds of the digits of every unknown are right already: what was seen is the curvature near the root.
+    Steps shrink quadratically: the ratio of the next step to this one is about the square of the ratio of this step to
+    the previous one. In addition, the step must leave the first two thirds of each unknown's digits unchanged, so the
+    steps show the curvature near the root.
     """
     cdef Py_ssize_t n = cnp.PyArray_SIZE(x)
     same_form(x, step)
@@ -80,7 +81,7 @@ cdef int same_form(cnp.ndarray x, cnp.ndarray y) except -1:
 
 
 cdef bint subtract(const real *x, const real *step, real *after, Py_ssize_t n) noexcept nogil:
-    """x - step; whether that differs from x."""
+    """Write x - step to `after`; True if it differs from x."""
     cdef Py_ssize_t i
     cdef bint differs = False
     for i in range(n):
@@ -90,7 +91,7 @@ cdef bint subtract(const real *x, const real *step, real *after, Py_ssize_t n) n
 
 
 def moved(cnp.ndarray x not None, cnp.ndarray step not None):
-    """x - step for vectors; None if that is x."""
+    """x - step for vectors; None if it equals x."""
     cdef Py_ssize_t n = cnp.PyArray_SIZE(x)
     cdef cnp.ndarray after
     same_form(x, step)
