@@ -1,9 +1,9 @@
-"""Entries of sparse matrices: their places in compressed rows, and adding numbers to them.
+"""Entries of sparse matrices: build the compressed rows, and add numbers to the entries.
 
-Numbers for the same entry are added up. Entries are sorted by counting, in a time linear in their number if rows are
-short. Numbers are added block by block, so that a block of entries stays in cache.
+Numbers for the same entry are added up. A counting sort orders the entries, in linear time if rows are short. Numbers
+are added one block of entries at a time, so that the block stays in cache.
 
-Arrays come from the engine's memory, which reuses them: faults of new pages would take longer than the work.
+Arrays come from the engine's memory, which is reused: page faults for new memory would take longer than the work.
 """
 cimport numpy as cnp
 from libc.stdlib cimport qsort
@@ -29,7 +29,7 @@ cdef object reused_memory(int typenum, Py_ssize_t n):
 
 
 def uninitialized(dtype, Py_ssize_t n):
-    """An uninitialized array of n numbers of a type."""
+    """An uninitialized array of n numbers of a dtype."""
     return reused_memory(np.dtype(dtype).num, n)
 
 
@@ -62,7 +62,7 @@ cdef void sort_entries(MatrixEntry *c, Py_ssize_t n) noexcept nogil:
 def assembled(const int[::1] rows, const int[::1] columns, Py_ssize_t m):
     """Entries (rows[k], columns[k]) of a matrix of m rows in compressed form.
 
-    Returns (starts, members, the place of each k in members).
+    Returns (starts, members, the index into members for each k).
     """
     cdef Py_ssize_t i, k, count = rows.shape[0]
     cdef long long at, end, kept = 0
@@ -80,11 +80,11 @@ def assembled(const int[::1] rows, const int[::1] columns, Py_ssize_t m):
         for k in range(count):
             r[rows[k]] += 1
         at = 0
-        for i in range(m):              # r[i]: where row i begins,
+        for i in range(m):              # r[i]: start of row i
             end = at + r[i]
             r[i] = at
             at = end
-        for k in range(count):          # and ends, after this loop
+        for k in range(count):          # afterwards r[i]: end of row i
             at = r[rows[k]]
             entries[at].column = columns[k]
             entries[at].number = <int>k
@@ -109,12 +109,12 @@ def assembled(const int[::1] rows, const int[::1] columns, Py_ssize_t m):
 # --------------------------------------------------------------------------------------------------- numbers
 
 cdef struct Deposit:
-    int output                      # number of the array,
-    const int *source               # and its elements; NULL: all in order
-    bint alone                      # the array has one element, which is added to all entries
-    const int *target               # the entries, ascending;
-    long long first, stride         # with a stride other than 0 these are first, first + stride, ...
-    double scale                    # factor of the numbers
+    int output                      # number of the array
+    const int *source               # indices of its elements; NULL: all elements in order
+    bint alone                      # the array has one element, which is added to every target entry
+    const int *target               # indices of the entries, ascending
+    long long first, stride         # if stride is not 0, the targets are first, first + stride, ...
+    double scale                    # factor by which the numbers are multiplied
 
 
 cdef void add_block(Deposit *d, const real *numbers, Py_ssize_t first, Py_ssize_t last, real *out) noexcept nogil:
@@ -137,7 +137,7 @@ cdef void add_block(Deposit *d, const real *numbers, Py_ssize_t first, Py_ssize_
 cdef class Deposits:
     """A plan for adding a few arrays of numbers to the entries of a matrix.
 
-    `deposits`: (number of the array, its elements or None for all, targets, factor, whether it has one element).
+    `deposits`: (number of the array, indices of its elements or None for all, targets, factor, has one element).
     """
     cdef list held
     cdef cnp.ndarray table

@@ -186,24 +186,24 @@ cdef void forbid_sharing(Graph *g, long long v, const long long *colour, long lo
 
 cdef struct Stars:
     const long long *starts         # of the edges of each vertex
-    const int *members              # edge -> the vertex at its other end,
-    const long long *mates          # and the same edge seen from there
-    long long *colour               # of each vertex; -1: none so far
+    const int *members              # edge -> the vertex at its far end
+    const long long *mates          # edge -> the same edge as listed at its far end
+    long long *colour               # of each vertex; -1: not coloured yet
     long long *forbidden            # colour -> the vertex to which it is forbidden
-    long long *first_from           # colour -> the last vertex that has a neighbour of it,
-    long long *first_edge           # and the first edge to such a neighbour
-    long long *treated              # vertex -> the vertex to which the colours around it were forbidden
+    long long *first_from           # colour -> the last vertex that has a neighbour of this colour
+    long long *first_edge           # colour -> the first edge from that vertex to such a neighbour
+    long long *treated              # vertex -> the vertex to which the colours of its neighbours were forbidden
     long long *star                 # of each edge
     long long *hub                  # the centre of each star; -1: one edge, no centre yet
     long long n_stars
     long long *sample               # of each vertex: one edge to each colour among its neighbours,
-    long long *samples              # their number,
-    long long *hubs                 # the centres of stars that end at it,
-    long long *n_hubs               # and their number; both lists begin at starts
+    long long *samples              # of each vertex: the number of its sample edges
+    long long *hubs                 # of each vertex: centres of the stars that end there
+    long long *n_hubs               # of each vertex: their number; both lists begin at starts
 
 
 cdef long long edge_to(Stars *s, long long w, long long c) noexcept nogil:
-    """An edge of w to a vertex of colour c, or -1; the time does not grow with the neighbours of w."""
+    """An edge of w to a vertex of colour c, or -1. The time does not grow with the number of neighbours of w."""
     cdef long long j
     for j in range(s.starts[w], s.starts[w] + s.samples[w]):
         if s.colour[s.members[s.sample[j]]] == c:
@@ -231,7 +231,7 @@ cdef void forbid_around(Stars *s, long long w, long long v) noexcept nogil:
 
 
 cdef void forbid_stars(Stars *s, long long v) noexcept nogil:
-    """Forbid v each colour with which a path of four vertices would have two colours."""
+    """Forbid v each colour that would leave only two colours on a path of four vertices."""
     cdef long long i, j, w, c, first
     for i in range(s.starts[v], s.starts[v + 1]):
         w = s.members[i]
@@ -252,7 +252,7 @@ cdef void forbid_stars(Stars *s, long long v) noexcept nogil:
 
 
 cdef long long join_star(Stars *s, long long edge, long long centre, long long end) noexcept nogil:
-    """Add another edge to the star of an edge; return the star. The ends of both edges note the centre."""
+    """Add another edge to the star of an edge; return the star. Record the centre at the far ends of both edges."""
     cdef long long star = s.star[edge]
     if s.hub[star] < 0:
         s.hub[star] = centre
@@ -284,7 +284,7 @@ cdef void note_stars(Stars *s, long long v) noexcept nogil:
 
 
 cdef void read_ends(Stars *s, Py_ssize_t n, long long *at) noexcept nogil:
-    """The end at which each entry is read: the one that is not the centre."""
+    """For each entry, choose the end at which it is read: the end that is not the centre."""
     cdef long long v, w, i, hub
     for v in range(n):
         for i in range(s.starts[v], s.starts[v + 1]):
@@ -292,7 +292,7 @@ cdef void read_ends(Stars *s, Py_ssize_t n, long long *at) noexcept nogil:
             hub = v if w == v else s.hub[s.star[i]]
             if w == v:
                 at[i] = v
-            elif hub < 0:                           # either end will do, but the same for both entries
+            elif hub < 0:                           # choose either end, but the same for both entries
                 at[i] = min(v, w)
             else:
                 at[i] = w if hub == v else v
@@ -301,8 +301,8 @@ cdef void read_ends(Stars *s, Py_ssize_t n, long long *at) noexcept nogil:
 def colour_stars(const long long[::1] starts, const int[::1] members, const long long[::1] mates, str order):
     """A star colouring of a symmetric pattern: the colour of each vertex, and the end at which each entry is read.
 
-    `mates`: the place of the transposed entry of each. An entry (i, j) is read in the row of that end, from the sum of
-    columns of the other end's colour. Both entries are read at the same place.
+    `mates`: the index of each entry's transposed entry. An entry (i, j) is read in the row of the chosen end, from the
+    sum of all columns with the other end's colour. Both entries are read at the same place.
     """
     cdef Graph g
     cdef Stars s

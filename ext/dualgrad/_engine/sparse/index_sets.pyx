@@ -52,7 +52,7 @@ def union(const long long[::1] p, const int[::1] a, const long long[::1] q, cons
 
 
 def take(const long long[::1] p, const int[::1] a, const long long[::1] which, long long most):
-    """The sets named by `which`; -1 names the empty one."""
+    """The sets with the indices `which`; -1 stands for the empty set."""
     cdef Py_ssize_t m = which.shape[0], i
     cdef long long total = 0, length
     starts = np.empty(m + 1, np.int64)
@@ -95,14 +95,14 @@ cdef void sort_members(int *c, Py_ssize_t n) noexcept nogil:
 
 
 cdef struct Growing:
-    int *members                    # of all sets so far,
+    int *members                    # members of all sets so far
     long long count
     long long room
     long long most                  # largest count allowed
 
 
 cdef bint reserve(Growing *out, long long more) noexcept nogil:
-    """Make room for more members; False if memory is short or members are too many."""
+    """Make room for more members; False if memory runs out or there are more than `most` members."""
     cdef long long wanted = 2 * out.room + more
     cdef int *bigger
     if out.count + more <= out.room:
@@ -128,7 +128,7 @@ cdef void add_new(Growing *out, const int *members, long long length, long long 
 
 
 cdef void put_in_order(Growing *out, long long first, Py_ssize_t n, const long long *stamp, long long i) noexcept nogil:
-    """Sort the members of the last set; a large one by a scan over the stamps of all n members."""
+    """Sort the members of the last set. For a large set, scan the stamps of all n members instead."""
     cdef Py_ssize_t j
     if 16 * (out.count - first) <= n:
         sort_members(out.members + first, out.count - first)
@@ -142,7 +142,7 @@ cdef void put_in_order(Growing *out, long long first, Py_ssize_t n, const long l
 
 cdef bint add_group(Growing *out, const long long *sources, long long count, const long long *p, const int *a,
                     Py_ssize_t n, long long *stamp, long long i) noexcept nogil:
-    """Add set i, the union of the sets of a group of sources; False if there is no room."""
+    """Append set i, the union of the sets of a group; False if there is no room."""
     cdef long long k, s, first = out.count
     cdef bint several = False
     for k in range(count):
@@ -196,7 +196,7 @@ def union_of_groups(const long long[::1] groups, const long long[::1] sources, c
 
 
 def transposed_family(const long long[::1] p, const int[::1] a, Py_ssize_t n):
-    """The family of n sets with i in set j if j is in set i, and the former place of each pair."""
+    """The transposed family, of n sets: i is in set j if j is in set i. Also return the former index of each pair."""
     cdef Py_ssize_t m = p.shape[0] - 1, i
     cdef long long k
     starts = np.zeros(n + 1, np.int64)
