@@ -16,7 +16,7 @@ from ..values.rules cimport tangent_or_zeros, to_shape_of, widen, widened_jvp
 
 
 cdef class Where(Linear):
-    """Operands: a condition, what is taken where it holds, and elsewhere. Linear in the last two."""
+    """Operands: a condition, the values where it holds, and the values elsewhere. Linear in the last two."""
 
     def __cinit__(self):
         self.core = 0
@@ -68,7 +68,7 @@ cdef class Where(Linear):
         return low.elementwise(AS_SELECT, OP_WHERE, None, low.elements(ins), typenum, shape)
 
     def reads(self, step, int k):
-        """A condition that is known says which operand is read."""
+        """The operand that a known condition selects for each element; else both."""
         if k == 0:
             return None
         reads = step.broadcast(k)

@@ -1,4 +1,4 @@
-"""The same elements as other numbers: cast, clip_index, the complex views and conj; and identity, inspect and draw."""
+"""The same elements as other numbers: cast, clip_index, complex views and conj; also identity, inspect and draw."""
 cimport numpy as cnp
 from cpython.object cimport PyObject
 
@@ -18,7 +18,7 @@ from ..values.rules cimport typed
 
 
 cdef class Cast(Linear):
-    """params: the type number. Between floating types and integers, and from or to truth values, no slope passes."""
+    """params: the type number. No derivative passes from floats to integers or from or to bool."""
 
     cdef Array execute(self, object params, PyObject **args, int n):
         return cast(<Array>args[0], params)
@@ -69,8 +69,8 @@ cdef class Cast(Linear):
 
 
 cdef Value slope_through_cast(Value derivative, int typenum):
-    """A derivative of an integer, at the other side of a cast from or to it. Through a cast between integers a
-    floating one passes as it is; that of a complex number by an integer, which is real, has a real part only."""
+    """A derivative of an integer after a cast from or to that integer's dtype. A cast between integers passes a
+    floating derivative unchanged. Of a complex derivative it passes only the real part, because the integer is real."""
     cdef int own = type_of(derivative)
     if is_complex(own):
         return bind1(OP_CAST, cnp.NPY_DOUBLE if own == cnp.NPY_CDOUBLE else cnp.NPY_FLOAT, derivative)
@@ -80,7 +80,7 @@ cdef Value slope_through_cast(Value derivative, int typenum):
 # ------------------------------------------------------------------------------------------------------------ indices
 
 cdef class ClipIndex(Constant):
-    """Real numbers as indices of an axis of n elements, which are always inside; params: n, at least 1."""
+    """Convert real numbers to indices of an axis with n elements, clipped to the axis; params: n, at least 1."""
 
     cdef Array execute(self, object params, PyObject **args, int n):
         self.form(params, args, n, NULL, NULL)
@@ -135,7 +135,7 @@ cdef class Conj(Linear):
 
 
 cdef class ViewAsReal(Linear):
-    """The same memory, with a last axis of two."""
+    """The same memory as real numbers, with a new last axis of length two."""
 
     cdef Array execute(self, object params, PyObject **args, int n):
         return other_view(<Array>args[0], self.form(params, args, n, NULL, NULL), (<Array>args[0]).ndim + 1)
@@ -165,7 +165,7 @@ cdef class ViewAsReal(Linear):
 
 
 cdef class ViewAsComplex(Linear):
-    """The same memory where pairs lie side by side."""
+    """The same memory as complex numbers, one for each pair; copies first if pairs are not contiguous."""
 
     cdef Array execute(self, object params, PyObject **args, int n):
         cdef Array a = <Array>args[0]
@@ -198,7 +198,7 @@ cdef class ViewAsComplex(Linear):
 
 
 cdef Array other_view(Array a, int typenum, int ndim):
-    """An array's memory read as another of the two types, with one axis more or less."""
+    """View the memory of an array as the other dtype, real or complex, with one axis more or less."""
     cdef Py_ssize_t[MAX_DIMS] shape
     cdef Py_ssize_t[MAX_DIMS] strides
     cdef Array out
@@ -253,7 +253,7 @@ cdef class Identity(Linear):
 
 
 cdef class Inspect(Identity):
-    """The operand, after a look at it; params: a function that looks at the array, and may raise."""
+    """The operand, after an inspection; params: a function that inspects the array and may raise."""
 
     def __cinit__(self):
         self.odd = False
@@ -271,11 +271,11 @@ cdef class Inspect(Identity):
         return None
 
     def tokens(self, params, list ins, tuple shape):
-        return None         # the look is checked, too
+        return None         # None, because the inspection itself is checked too
 
 
 cdef class Draw(Constant):
-    """Random numbers; params: a function that returns an array, anew at each call."""
+    """Random numbers; params: a function that returns a new array at each call."""
 
     def __cinit__(self):
         self.effect = DRAWS

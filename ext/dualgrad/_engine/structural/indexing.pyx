@@ -1,10 +1,10 @@
-"""Index arrays: gather takes elements out of an array, scatter_add adds them up in one.
+"""Index arrays: gather copies elements out of an array; scatter_add adds elements into an array of zeros.
 
 A *pattern* has an entry for each leading axis: a slice (start, stop, step), or the number of an index operand.
 
-In programs both have operations of their own where the indexed axes are the first ones, or the second and following
-ones, and what is behind them lies side by side. Slices beside the indices, and types without loops of ours, are left to
-NumPy.
+Programs have operations of their own for both. These require that the indexed axes come first or directly after the
+first axis, and that the axes behind them are contiguous. NumPy does all other cases: slices beside the indices, and
+dtypes without loops of ours.
 """
 cimport numpy as cnp
 from cpython.object cimport PyObject
@@ -36,7 +36,7 @@ cdef class Gather(Linear):
     cdef int form(self, object params, PyObject **args, int n, int *ndim, Py_ssize_t *shape) except -2:
         cdef Array a = <Array>args[0]
         for i in range(1, n):
-            if (<Array>args[i]).typenum == cnp.NPY_BOOL:        # as many as are true
+            if (<Array>args[i]).typenum == cnp.NPY_BOOL:        # the number of true elements decides the length
                 return -1
         return in_shape(a.typenum, gathered_shape(params, shape_tuple(a), args, n), ndim, shape)
 
@@ -145,13 +145,13 @@ define(ScatterAdd(), "scatter_add")
 # ------------------------------------------------------------------------------------------------------------ arrays
 
 cdef tuple index_of(tuple pattern, PyObject **args, int n):
-    """An index for NumPy from a pattern."""
+    """The index for NumPy that a pattern stands for."""
     return tuple([to_ndarray(<Array>args[<int>part + 1]) if isinstance(part, int) else slice(*part)
                   for part in pattern])
 
 
 cdef object index_error(object error, tuple pattern, tuple shape, PyObject **args):
-    """What NumPy found wrong with the indices of a pattern into a shape."""
+    """The error for invalid indices: our message for an index out of bounds, else NumPy's message with the shape."""
     for axis, part in enumerate(pattern):
         if isinstance(part, int):
             numbers = to_ndarray(<Array>args[<int>part + 1])
@@ -161,7 +161,7 @@ cdef object index_error(object error, tuple pattern, tuple shape, PyObject **arg
 
 
 cdef tuple gathered_shape(tuple pattern, tuple shape, PyObject **args, int n):
-    """The shape of what a pattern takes out of an array."""
+    """The shape of the gathered elements."""
     cdef list kept = [len(range(*slice(*part).indices(shape[axis]))) for axis, part in enumerate(pattern)
                       if not isinstance(part, int)]
     cdef tuple taken
@@ -179,9 +179,10 @@ cdef tuple gathered_shape(tuple pattern, tuple shape, PyObject **args, int n):
 # ----------------------------------------------------------------------------------------------------------- batches
 
 cdef tuple layout(tuple pattern, list indices):
-    """Where the axes of index arrays stand in a gathered sample: their number, and the first of their places.
+    """Position of the index axes in a gathered sample: their number, their first axis, and True if the indices are
+    adjacent.
 
-    Indices side by side stay in their place; slices between them send them to the front (NumPy's rule).
+    Adjacent indices stay at their axis; slices between them send their axes to the front (NumPy's rule).
     """
     cdef list places = [k for k in range(len(pattern)) if isinstance(pattern[k], int)]
     cdef int ndim = 0, place = places[0], last = places[len(places) - 1]
@@ -192,8 +193,8 @@ cdef tuple layout(tuple pattern, list indices):
 
 
 cdef tuple physical_indices(tuple pattern, PyObject **args, int n, BatchLevel level):
-    """(pattern, indices, first axis is indexed) for values with the samples along the first axis. If the indices are
-    batched, the number of the sample is an index too."""
+    """(pattern, indices, first axis is indexed) for values with the batch axis first. If the indices are batched, the
+    number of the sample becomes an index too."""
     cdef int i, ndim = 0
     cdef bint any_index = False
     cdef list indices = []
@@ -210,14 +211,14 @@ cdef tuple physical_indices(tuple pattern, PyObject **args, int n, BatchLevel le
 
 
 cdef list gathered_order(tuple pattern, PyObject **args, int n, bint indexed, int total):
-    """The axes of what NumPy gathers, in the order of a batch of samples: those of the samples first."""
+    """The permutation that brings the batch axis of gathered elements to the front."""
     cdef int ndim, place
     cdef bint together
     ndim, place, together = layout(pattern, [<Value>args[i] for i in range(1, n)])
-    if indexed:             # (samples, indices, rest); or side by side in front, which is the same
+    if indexed:             # (samples, indices, rest); indices that go to the front give the same order
         return [0] + list(range(1 + ndim, 1 + ndim + place)) + list(range(1, 1 + ndim)) \
             + list(range(1 + ndim + place, total))
-    if together:            # a slice over the samples in front of everything
+    if together:            # a slice over the samples precedes all other axes
         return list(range(total))
     return [ndim] + list(range(ndim)) + list(range(ndim + 1, total))
 
@@ -225,7 +226,7 @@ cdef list gathered_order(tuple pattern, PyObject **args, int n, bint indexed, in
 # ---------------------------------------------------------------------------------------------------------- programs
 
 cdef object leading(tuple pattern, tuple whole, tuple operand, tuple shape):
-    """How many axes of an array are in front of the indexed ones, 0 or 1; None where the executor has no loop."""
+    """The number of axes in front of the indexed axes, 0 or 1; None where the executor has no loop."""
     cdef int outer = int(len(pattern) > 0 and not isinstance(pattern[0], int) and pattern[0] == (0, whole[0], 1))
     cdef int n = len(pattern) - outer
     if (not 1 <= n <= DG_MAX_INDICES or pattern[outer:] != tuple(range(n)) or product(operand) == 0
@@ -235,7 +236,7 @@ cdef object leading(tuple pattern, tuple whole, tuple operand, tuple shape):
 
 
 cdef list low_indices(Lowering low, tuple pattern, list ins, tuple whole, int outer):
-    """The index arrays as the executor reads them; None if it cannot."""
+    """The index arrays in a form that the executor reads; None if it cannot read them."""
     cdef list indices = []
     cdef View first = <View>ins[1], index
     cdef int i
@@ -248,8 +249,8 @@ cdef list low_indices(Lowering low, tuple pattern, list ins, tuple whole, int ou
 
 
 cdef View low_index(Lowering low, View index, Py_ssize_t extent, bint outer):
-    """An index array: side by side if each row reads it again. None if it cannot be read, or is known to lie outside
-    of the axis."""
+    """An index array, copied to be contiguous if each row reads it again. None for a dtype that the executor does not
+    read, and for a constant with an index out of bounds."""
     cdef int typenum = index.buffer.typenum
     if typenum != cnp.NPY_INT and typenum != cnp.NPY_LONG and typenum != cnp.NPY_LONGLONG:
         return None

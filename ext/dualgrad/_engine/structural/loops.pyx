@@ -1,6 +1,7 @@
-"""Loops in programs: a step's program run many times, the same backwards, one of two branches, and their results.
+"""Loops in programs: a program of one step that runs many times, its reverse, a choice of two branches, and unpacking.
 
-Loops are rolled up below all transforms (trace/rolling.pyx): neither a tape nor a dual number ever sees one of these.
+Loops are rolled up below all transforms (trace/rolling.pyx), so no tape and no dual number ever meets one of these
+primitives.
 """
 cimport numpy as cnp
 from cpython.object cimport PyObject
@@ -15,7 +16,7 @@ from ..._table.row import structural
 
 
 cdef class BelowTransforms(Constant):
-    """What only a recording writes down."""
+    """Base of primitives that only recordings contain."""
 
     cdef Value batched(self, object params, PyObject **args, int n, object level):
         raise RuntimeError(f"{self.name}: an instruction of recorded programs has no samples")
@@ -70,7 +71,7 @@ cdef class RunChoice(BelowTransforms):
 
 
 cdef class Unpack(BelowTransforms):
-    """One of packed results; params: its type number, its shape, and the byte that it begins with."""
+    """One of several packed results; params: its type number, its shape, and its offset in bytes."""
 
     cdef Array execute(self, object params, PyObject **args, int n):
         cdef Py_ssize_t[MAX_DIMS] shape

@@ -14,7 +14,7 @@ from ..values.rules cimport to_shape_of_moved
 
 
 cdef class Power(Elementwise):
-    """params: the exponent, a number. In algebras it is one of the series, see values/taylor.pyx."""
+    """params: the exponent, a number. Algebras treat it as a series, see values/taylor.pyx."""
 
     cdef Array execute(self, object params, PyObject **args, int n):
         a = to_ndarray(<Array>args[0])
@@ -23,7 +23,7 @@ cdef class Power(Elementwise):
             if isinstance(exponent, int) and exponent < 0 and a.dtype.kind in "iu":
                 raise ValueError(f"pow: an integer tensor to the negative power {exponent}; convert it to a float type "
                                  "first")
-            # NumPy's own loop, in the operand's type: a Python number does not widen it
+            # NumPy's own loop, in the operand's dtype: a Python number must not widen it
             return wrap(np.power(a, exponent, dtype=a.dtype))
 
     cdef int form(self, object params, PyObject **args, int n, int *ndim, Py_ssize_t *shape) except -2:
@@ -78,8 +78,8 @@ cdef class Power(Elementwise):
 
 
 cdef Value power_partial(object exponent, Value x):
-    """n x**(n-1), the polynomial's: no logarithm, no division, no nan at 0. A broken n less 1 would be rounded, which
-    `pow_partial` makes up for where x is real."""
+    """n x**(n-1) as for polynomials: no logarithm, no division, no nan at 0. For a fractional n, n - 1 would be
+    rounded; `pow_partial` corrects for that where x is real."""
     if isinstance(exponent, float) and not is_complex(type_of(x)):
         return bind3(OP_POW_PARTIAL, None, x, scalar(type_of(x), exponent), scalar(type_of(x), 1.0))
     if exponent == 2:

@@ -26,14 +26,14 @@ cdef extern from "memory/shared.h":
 cnp.import_array()
 
 cdef enum:
-    FEW_ROWS = 64                   # for which a product of matrices costs more than putting its operands together
+    FEW_ROWS = 64                   # at most this many rows: a product of matrices costs more than joining its operands
 
 cdef Loop[N_TYPES] MATMUL
 memset(MATMUL, 0, sizeof(MATMUL))
 
 
 cdef class MatMul(Bilinear):
-    """Operands with two axes or more; leading axes broadcast."""
+    """Operands have at least two axes; leading axes broadcast."""
 
     def __cinit__(self):
         self.odd = self.reads_merged = True
@@ -97,9 +97,9 @@ cdef class MatMul(Bilinear):
         return is_float((<Array>args[0]).typenum) and (<Array>args[0]).ndim >= 2 and (<Array>args[1]).ndim >= 2
 
     cdef Value vjp(self, object params, PyObject **ins, int n, Value out, int i, Value ct):
-        """For c = a @ b: the cotangent of a is ct @ b^T, that of b is a^T @ ct, summed over broadcast leading axes."""
+        """For c = a @ b: ct @ b^T for a, and a^T @ ct for b, each summed over broadcast leading axes."""
         cdef Value a = <Value>ins[0], b = <Value>ins[1]
-        if i == 0 and ndim_of(a) == 2 and ndim_of(b) > 2:       # one product over all columns, see below
+        if i == 0 and ndim_of(a) == 2 and ndim_of(b) > 2:       # one product over all columns, as below
             return bind2(OP_MATMUL, None, swapped(rows(swapped(ct))), rows(swapped(b)))
         if i == 0:
             return to_shape_of(bind2(OP_MATMUL, None, ct, swapped(b)), a)
@@ -113,7 +113,7 @@ cdef class MatMul(Bilinear):
         cdef Level at = <Level>level
         cdef Algebra over = <Algebra>algebra
         cdef Value a = <Value>ins[0], b = <Value>ins[1]
-        if not is_inexact(type_of(<Value>ins[i])):      # operands would need one type with the cotangent
+        if not is_inexact(type_of(<Value>ins[i])):      # the operands would need the cotangent's dtype
             return functional_of_vjp(self, params, ins, n, out, i, ct, level, algebra)
         if i == 0:
             a = functional_of_product(at, over, OP_MATMUL, ct, swapped(b), True)
@@ -131,7 +131,7 @@ cdef class MatMul(Bilinear):
         return frugal_product(a, b)
 
     cdef Value contracted(self, object params, Value a, Value b, object level):
-        """Matrices as one product over all samples."""
+        """Multiply matrices of all samples in one product, which also sums over the samples."""
         cdef tuple p, q
         if ndim_of(a) != 2 or ndim_of(b) != 2:
             return bind1(OP_SUM, ((0,), False), leave(<BatchLevel>level, bind2(OP_MATMUL, params, a, b)))
@@ -152,7 +152,7 @@ cdef class MatMul(Bilinear):
         return multiplied(<Lowering>lowering, <View>ins[0], <View>ins[1], typenum, shape)
 
     def reads(self, step, int k):
-        """A row of the first with a column of the second; a constant factor says which of their elements meet."""
+        """A row of the first operand and a column of the second; only nonzero elements of a constant factor count."""
         a, b = step.shapes[0], step.shapes[1]
         factor = step.numbers(1 - k, constant=True)
         if factor is not None and factor.ndim == 2 and len(step.shapes[k]) == 2 and not factor.all():
@@ -162,7 +162,7 @@ cdef class MatMul(Bilinear):
                 targets = places[:, j] if k == 0 else places[i, :]
                 sources = mine[:, i] if k == 0 else mine[j, :]
                 return step.reads_nonempty(k, targets.ravel(), sources.ravel())
-        # Without one all of a row meets all of a column, and what it depends on is gathered once.
+        # Without a constant factor, all of a row meets all of a column, and its dependences are gathered once.
         kept = (*a[:len(a) - 1], 1) if k == 0 else (*b[:len(b) - 2], 1, b[len(b) - 1])
         return step.blocks(k, kept, kept)
 
@@ -179,12 +179,12 @@ define(MatMul(), "matmul")
 # ------------------------------------------------------------------------------------------------------------ arrays
 
 cdef bint suits_blas(Array a) noexcept:
-    """BLAS wants one of the two strides to be the item size."""
+    """True if one of the last two strides is the item size, as BLAS requires."""
     return a.strides[a.ndim - 1] == a.itemsize or a.strides[a.ndim - 2] == a.itemsize
 
 
 cdef int multiply(Loop *loop, Array a, Array b, Array out) noexcept:
-    """Multiply stacks of matrices, by a loop of NumPy's form."""
+    """Multiply stacks of matrices with a loop that has the signature of NumPy's loops."""
     cdef Py_ssize_t[3][MAX_DIMS] strides
     cdef char *pointers[3]
     cdef cnp.npy_intp[4] dims
@@ -211,7 +211,7 @@ cdef int multiply(Loop *loop, Array a, Array b, Array out) noexcept:
     strides_in(a, out.ndim, axes, strides[0])
     strides_in(b, out.ndim, axes, strides[1])
     strides_in(out, out.ndim, axes, strides[2])
-    dims[0] = out.shape[axes - 1]           # the innermost leading axis is the loop's own
+    dims[0] = out.shape[axes - 1]           # the loop itself walks the innermost leading axis
     for k in range(3):
         steps[k] = strides[k][axes - 1]
     with nogil:
@@ -222,7 +222,7 @@ cdef int multiply(Loop *loop, Array a, Array b, Array out) noexcept:
 # ------------------------------------------------------------------------------------------------------- derivatives
 
 cdef Value swapped(Value v):
-    """The last two axes exchanged."""
+    """Exchange the last two axes."""
     cdef int ndim = ndim_of(v)
     if ndim == 2:
         return bind1(OP_TRANSPOSE, (1, 0), v)
@@ -230,15 +230,15 @@ cdef Value swapped(Value v):
 
 
 cdef Value rows(Value v):
-    """A stack of matrices as one matrix of all their rows."""
+    """Reshape a stack of matrices into one matrix with all their rows."""
     cdef tuple shape = shape_of(v)
     cdef int last = len(shape) - 1
     return bind1(OP_RESHAPE, (product(shape[:last]), shape[last]), v)
 
 
 cdef Value frugal_product(Value a, Value b):
-    """A product of matrices, of which the first may repeat one row, or one column, without being told: directions that
-    are the same at all points do, and their product with a layer is one row of it."""
+    """A product of matrices. If the first one repeats a single row or column (stride 0), multiply that only once.
+    Directions that are equal at all points are such a matrix; their product with a layer needs one row."""
     cdef Value v = (<Batch>a).value if a.kind == BATCH else a
     cdef Array x
     cdef tuple shape, found
@@ -257,7 +257,8 @@ cdef Value frugal_product(Value a, Value b):
 
 
 cdef bint rows_together(list a, list b, list out) except -1:
-    """Few rows times a constant matrix: those of all channels as one product. False, and nothing is done, elsewhere."""
+    """Multiply all channels by a constant matrix in one product, if they have few rows; else do nothing and return
+    False."""
     cdef list moving = [], pieces = []
     cdef Py_ssize_t count, start = 0
     cdef Value v, x = <Value>a[0], piece
@@ -291,7 +292,7 @@ cdef bint rows_together(list a, list b, list out) except -1:
 
 
 cdef Value rows_of_channel(Value v, Py_ssize_t count):
-    """The rows of a coefficient as one matrix; None where it is none, or repeats one row (see frugal_product)."""
+    """A coefficient as one matrix; None if it is not an array or repeats one row (see frugal_product)."""
     cdef Array r
     if v.kind == BATCH:
         v = (<Batch>v).value
@@ -306,8 +307,8 @@ cdef Value rows_of_channel(Value v, Py_ssize_t count):
 # ----------------------------------------------------------------------------------------------------------- batches
 
 cdef Value product_of_batches(Value a, Value b, BatchLevel level):
-    """One product over the rows of all samples where the right factor is shared, or the left one and samples are
-    columns; a product for each sample otherwise."""
+    """Multiply where at least one factor is batched. If the right factor is shared, or the left factor is shared and
+    samples are columns, compute one product over all samples; else one per sample."""
     cdef int ndim = max(ndim_of(a), ndim_of(b)) - 2
     cdef tuple shape
     cdef Value r
@@ -330,7 +331,7 @@ cdef Value product_of_batches(Value a, Value b, BatchLevel level):
 
 
 cdef Value rows_times(Value left, Value matrix):
-    """A matrix of rows times another; rows of the identity pick rows of it."""
+    """`left` times a matrix. If `left` holds rows of the identity, the product is a slice of the matrix."""
     cdef tuple shape
     cdef Py_ssize_t first
     if left.kind != ARRAY or not (<Array>left).basis:
@@ -373,14 +374,14 @@ cdef View multiplied(Lowering low, View a, View b, int typenum, tuple shape):
 
 
 cdef bint multiplies(View a, View b) except -1:
-    """Whether one call of the product's loop does it: at most one axis of stacks, and something to add up."""
+    """True if one call of the product's loop does it: at most one axis of stacks, and something to add up."""
     return (len(a.shape) <= 3 and len(b.shape) <= 3 and product(a.shape) > 0 and product(b.shape) > 0
             and not (len(b.shape) == 3 and len(a.shape) == 3 and a.shape[0] != b.shape[0]
                      and a.shape[0] != 1 and b.shape[0] != 1))
 
 
 cdef bint stacks_lie_outside(Lowering low, View v):
-    """Whether the second axis of a factor, over which it is added up too, is the better one for rows: there are many,
+    """True if the second axis of a factor, over which it is added up too, is the better one for rows: there are many,
     and they lie further apart in memory than those of the first axis."""
     cdef Py_ssize_t rows = v.shape[0], stack = v.shape[1]
     return v.strides[1] > v.strides[0] and stack >= MANY and (stack == low.rows or rows != low.rows)

@@ -1,4 +1,4 @@
-"""Reductions that pick or count: reduce_max and reduce_min, positions (argmax, argmin, argsort), all, any, and counts.
+"""Reductions that select or count: reduce_max and reduce_min, argmax, argmin, argsort, all, any, and counts.
 
 params: (axes, keepdims), or one axis, or None for all of them; argsort: (axis, descending).
 """
@@ -45,7 +45,7 @@ cdef class Extreme(Selection):
 
 
 cdef bint nothing_to_choose(Array a, tuple axes):
-    """Whether an axis that is reduced has no elements, while there are results to give."""
+    """True if a reduced axis has no elements, although the result may have some."""
     for axis in axes:
         if a.shape[<int>axis] == 0:
             return True
@@ -66,9 +66,9 @@ cdef class Smallest(Extreme):
 
 cdef class Count(Constant):
     """An integer, or a truth value, for each group of elements."""
-    cdef object function            # of an array, with axis and keepdims
-    cdef int typenum                # of the result
-    cdef bint orders                # complex numbers, which have no order, are refused
+    cdef object function            # function of an array, axis and keepdims
+    cdef int typenum                # type number of the result
+    cdef bint orders                # the function orders elements, so complex numbers are refused
 
     cdef Array execute(self, object params, PyObject **args, int n):
         numbers = real(self.op, <Array>args[0]) if self.orders else to_ndarray(<Array>args[0])
@@ -93,7 +93,7 @@ cdef Count counting(object function, int typenum, bint orders=False):
 
 
 cdef class ArgSort(Constant):
-    """Stable, so that ties keep their order."""
+    """A stable sort, so that ties keep their order."""
 
     cdef Array execute(self, object params, PyObject **args, int n):
         a = real(self.op, <Array>args[0])

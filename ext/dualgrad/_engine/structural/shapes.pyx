@@ -15,7 +15,7 @@ from ..values.levels cimport Batch, BatchLevel, bind1, shape_of
 
 
 cdef object misfit(str name, Array a, params):
-    """The error of a caller that has not checked its arguments: the memory of other arrays must not be read."""
+    """The error for parameters that do not fit. Without this check a faulty caller could read foreign memory."""
     return ValueError(f"{name}: {params} does not fit an array of shape {shape_tuple(a)}")
 
 
@@ -63,7 +63,7 @@ cdef class Reshape(Linear):
 
 
 cdef object reshaped_part(walk, tuple before, tuple shape, part):
-    """Entries of an array in another shape: all of it stays a box, others become a list."""
+    """Entries of a reshaped array: a box of the whole array stays a box; others become a list."""
     if isinstance(part.rows, np.ndarray):
         return part
     if part.rows == walk.whole(before):
@@ -74,7 +74,7 @@ cdef object reshaped_part(walk, tuple before, tuple shape, part):
 
 
 cdef Array reshaped_array(Array a, tuple target):
-    """An array in another shape; a copy where strides cannot describe it."""
+    """An array in another shape; a copy where strides cannot express it."""
     cdef Array out
     cdef Py_ssize_t[MAX_DIMS] shape
     cdef Py_ssize_t[MAX_DIMS] strides
@@ -98,7 +98,7 @@ cdef Array reshaped_array(Array a, tuple target):
 
 
 cdef bint same_but_for_ones(Array a, int ndim, const Py_ssize_t *shape, Py_ssize_t *strides):
-    """Whether a shape differs from an array's in axes of length 1 only, and its strides then."""
+    """True if the shapes differ only in axes of length 1; then set the strides of the new shape."""
     cdef int i, j = 0
     for i in range(ndim):
         if shape[i] == 1:
@@ -109,13 +109,13 @@ cdef bint same_but_for_ones(Array a, int ndim, const Py_ssize_t *shape, Py_ssize
             return False
         strides[i] = a.strides[j]
         j += 1
-    return True         # what is left of the array has length 1, since the sizes are equal
+    return True         # the remaining axes of the array have length 1, since the sizes are equal
 
 
 # --------------------------------------------------------------------------------------------------------- transpose
 
 cdef class Transpose(Linear):
-    """params: the axis of the operand at each place."""
+    """params: for each axis of the result, the axis of the operand."""
 
     def __cinit__(self):
         self.odd = self.reads_merged = True
@@ -199,7 +199,7 @@ cdef list turned_part(walk, step, int k, part):
 # ------------------------------------------------------------------------------------------------------ broadcast_to
 
 cdef class BroadcastTo(Linear):
-    """params: a shape that the operand's broadcasts to."""
+    """params: a shape to which the operand's shape broadcasts."""
 
     def __cinit__(self):
         self.odd = True
@@ -244,7 +244,7 @@ cdef class BroadcastTo(Linear):
 
 
 cdef int spread_form(Array a, tuple target, int *ndim, Py_ssize_t *shape) except -2:
-    """The form of an array that is broadcast."""
+    """The form of a broadcast array."""
     cdef int typenum = in_shape(a.typenum, target, ndim, shape), lead = ndim[0] - a.ndim, k
     if lead < 0:
         raise misfit("broadcast_to", a, target)

@@ -1,4 +1,4 @@
-"""Boxes of arrays: slice cuts one out, unslice puts one into zeros, concat puts several side by side."""
+"""Boxes of arrays: slice cuts a box out, unslice puts a box into zeros, concat joins boxes."""
 from cpython.object cimport PyObject
 
 from ..arrays.array import np
@@ -78,7 +78,7 @@ cdef Array sliced(Array a, tuple spec):
 
 
 cdef tuple box_of(tuple spec):
-    """A box as an index of NumPy's."""
+    """A box as a NumPy index."""
     cdef list found = []
     for start, length, step in spec:
         stop = start + length * step
@@ -87,7 +87,7 @@ cdef tuple box_of(tuple spec):
 
 
 cdef list cut_part(walk, step, int k, part):
-    """Entries of a box of an array: boxes stay boxes where they can."""
+    """Entries of a slice of an array: boxes stay boxes where possible."""
     cdef object found = None
     if not isinstance(part.rows, np.ndarray):
         found = walk.meeting(part.rows, step[1], walk.shapes[step[2][k]])
@@ -103,7 +103,7 @@ cdef list cut_part(walk, step, int k, part):
 # ----------------------------------------------------------------------------------------------------------- unslice
 
 cdef class Unslice(Linear):
-    """params: (shape of the result, the slice it is placed at)."""
+    """params: (shape of the result, the slice it assigns to)."""
 
     def __cinit__(self):
         self.odd = True
@@ -153,7 +153,7 @@ cdef class Unslice(Linear):
 
 
 cdef list placed_part(walk, step, int k, part):
-    """Entries of an array that is put into zeros."""
+    """Entries of an array that is put into an array of zeros."""
     if isinstance(part.rows, np.ndarray):
         return walk.generic(step, k, [part])
     box = tuple([(first + by * start, length, by * stride)
@@ -235,7 +235,7 @@ cdef class Concat(Linear):
 
 
 cdef list joined_part(walk, step, int k, part):
-    """Entries of one of the arrays that are put side by side."""
+    """Entries of one of the joined arrays."""
     cdef int axis = step[1]
     rows = part.rows
     if isinstance(rows, np.ndarray):

@@ -1,4 +1,4 @@
-"""Sums: over axes (sum), down to a shape that broadcasts (sum_to), and running ones (cumsum)."""
+"""Sums: over axes (sum), down to a shape that broadcasts (sum_to), and running sums (cumsum)."""
 cimport numpy as cnp
 from cpython.object cimport PyObject
 from libc.string cimport memset
@@ -63,7 +63,7 @@ cdef class Sum(Linear):
 
 
 cdef Array added_up(Array a, tuple axes, bint keepdims):
-    """Trailing or all axes of contiguous data run NumPy's pairwise loop directly."""
+    """Sum over axes. For trailing axes (or all) of contiguous data, call NumPy's pairwise loop directly."""
     cdef Array out
     cdef Loop *loop = &SUM[a.typenum]
     cdef char *pointers[3]
@@ -100,7 +100,7 @@ cdef Array added_up(Array a, tuple axes, bint keepdims):
 
 
 cdef View summed(Lowering lowering, list axes, View x, int typenum, tuple shape):
-    """The view of a sum over axes, in any shape of its elements."""
+    """The view of a sum over axes, with its elements in any shape."""
     cdef tuple order = lowering.order(x.shape)
     cdef int i, n = len(x.shape)
     cdef View s
@@ -129,7 +129,7 @@ cdef bint in_a_row(list axes):
 # ------------------------------------------------------------------------------------------------------------ sum_to
 
 cdef class SumTo(Linear):
-    """params: a shape that broadcasts to the operand's."""
+    """params: a shape that broadcasts to the operand's shape."""
 
     def __cinit__(self):
         self.odd = True
@@ -173,7 +173,7 @@ cdef class SumTo(Linear):
 
 
 cdef tuple axes_added(tuple shape, tuple target):
-    """The axes along which a shape is added up down to one that broadcasts to it."""
+    """The axes to sum over, to get from a shape to a target that broadcasts to it."""
     cdef int lead = len(shape) - len(target), i
     if lead < 0 or any([n != 1 and n != m for n, m in zip(target, shape[lead:])]):
         raise ValueError(f"sum_to: {target} does not broadcast to the shape {shape} of an array")
