@@ -1,4 +1,4 @@
-# Duals over any graded algebra. See algebra.pyx.
+# Duals over any finite algebra. See algebra.pyx.
 from cpython.object cimport PyObject
 from ..arrays.array cimport Value
 from .levels cimport Algebra, Level

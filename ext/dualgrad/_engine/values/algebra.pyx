@@ -1,4 +1,4 @@
-"""Duals over any finite algebra, as data: jets, those of second-order operators, and whatever else is a table.
+"""Duals over any finite algebra given as a table: jets, algebras of second-order operators, and others.
 
 Design
 ------
@@ -7,13 +7,13 @@ An algebra is a table of products; this file applies primitives to its elements,
 linear        coefficient by coefficient (families.pyx);
 bilinear      sums over the table of products;
 elementwise   in jets of degree 3 and more degree by degree, from the slope as a series of lower degree (taylor.pyx);
-              elsewhere by powers of the part n without primal: phi(u + n) = sum phi^(m)(u) n^m / m!, n nilpotent;
+              otherwise by powers of n, the part without primal: phi(u + n) = sum phi^(m)(u) n^m / m!, n nilpotent;
 rules         of primitives whose derivative is a function: see transforms/extension.pyx;
-not graded    where degrees do not add up in every product: along the line u + t n, a jet whose coefficients are
-              elements, read at t = 1. It ends with the highest power of n that is not zero.
+not graded    if degrees do not add up in every product: along the line u + t n, a jet whose coefficients are
+              elements, read at t = 1. The jet ends with the highest power of n that is not zero.
 
-Coefficients are normalised: derivative / k!. A coefficient that is None is zero and costs nothing. Ordinary dual
-numbers, by far the most frequent, have their own short path in rules.pyx.
+Coefficients are normalised: derivative / k!. A coefficient that is None is zero and costs nothing. rules.pyx has a
+short path for ordinary dual numbers, the most frequent algebra by far.
 """
 from cpython.object cimport PyObject
 
@@ -37,8 +37,9 @@ def jets(int order):
 
 
 def quadratic_algebra(int plus, int minus):
-    """Basis 1, e1..er, s with ei ej = +-delta_ij s: any second-order operator of that signature, sum of +-half the
-    second derivatives along the directions. The e of one sign are one block, so there are at most four arrays."""
+    """Basis 1, e1..er, s with ei ej = +-delta_ij s. It serves every second-order operator of that signature: a sum of
+    +-half the second derivatives along the directions. All e of one sign form one block, so there are at most four
+    arrays."""
     cdef list sizes = [1] + [n for n in (plus, minus) if n] + [1]
     cdef int s = len(sizes) - 1
     cdef list signs = [sign for n, sign in ((plus, 1.0), (minus, -1.0)) if n]
@@ -49,7 +50,7 @@ def quadratic_algebra(int plus, int minus):
 # -------------------------------------------------------------------------------------------------------- rules
 
 cdef Value make(Level level, Algebra algebra, list parts):
-    """A dual of the given coefficients; the primal alone if there are no others."""
+    """A dual with the given coefficients; only the primal if there are no others."""
     cdef int k
     for k in range(1, algebra.dim):
         if parts[k] is not None:
@@ -58,7 +59,7 @@ cdef Value make(Level level, Algebra algebra, list parts):
 
 
 cdef Value truncated(Value v, Level level, Algebra quotient):
-    """A value without its coefficients above the quotient's degree."""
+    """A value without its coefficients above the degree of the quotient."""
     cdef int k
     if v.kind != DUAL or (<Dual>v).level is not level:
         return v
@@ -67,7 +68,7 @@ cdef Value truncated(Value v, Level level, Algebra quotient):
 
 
 cdef Value derived(Value v, Level level, Algebra quotient):
-    """D of a value: each coefficient times its degree; None where there is nothing but the primal."""
+    """Apply D to a value: multiply each coefficient by its degree. None if there is only the primal."""
     cdef list held = [None] * quotient.dim
     cdef Value c
     cdef int k
@@ -100,13 +101,13 @@ cdef Value lifted(int op, object params, PyObject **args, int n, Level level, Al
 
 
 cdef list coefficients(object v, Level level, Algebra algebra):
-    """All of a value, the primal first; None for zero."""
+    """All coefficients of a value, the primal first; None for zero."""
     cdef int k
     return [part(<Value>v, level, k) for k in range(algebra.dim)]
 
 
 cdef Value elementwise_over(int op, object params, PyObject **args, int n, Level level, Algebra algebra):
-    """A row on elements of an algebra."""
+    """Apply a row to elements of an algebra."""
     cdef int i, k
     cdef list primals = [part(<Value>args[i], level, 0) for i in range(n)]
     cdef list ins, out
@@ -137,7 +138,7 @@ cdef Value elementwise_over(int op, object params, PyObject **args, int n, Level
 
 
 cdef int the_moving_one(list ins) except -2:
-    """The operand that alone has coefficients above the unit; -1 if there are several."""
+    """The index of the only operand with coefficients above the unit; -1 if several have some."""
     cdef int i, found = -1
     for i in range(len(ins)):
         for c in ins[i][1:]:
@@ -150,7 +151,8 @@ cdef int the_moving_one(list ins) except -2:
 
 
 cdef bint by_numbers(int op, list primals, list ins, list out, Algebra algebra) except -1:
-    """Sums and the like, coefficient by coefficient; False, and nothing is done, if a slope is not a number."""
+    """Compute coefficient by coefficient, for sums and the like; if a slope is not a number, do nothing and return
+    False."""
     cdef list slopes = []
     cdef Partial p
     cdef int i, k
@@ -174,12 +176,12 @@ cdef bint by_numbers(int op, list primals, list ins, list out, Algebra algebra) 
 
 
 cdef bint by_its_powers(Algebra algebra) noexcept:
-    """Whether powers cost less than series: not in jets of high degree."""
+    """True if powers cost less than series, which they do except in jets of high degree."""
     return not algebra.graded or algebra.top == 2 or (algebra.top <= 4 and algebra.dim > algebra.top + 1)
 
 
 cdef list by_powers(int op, object params, list primals, list x, int i, Level level, Algebra algebra):
-    """phi(u + n) = sum phi^(m)(u) n^m / m!, for an elementwise function of one operand that moves."""
+    """phi(u + n) = sum phi^(m)(u) n^m / m!, for an elementwise function with one moving operand."""
     cdef Value unit = scalar(type_of(<Value>primals[i]), 1.0)
     cdef list operands = [[p] + [None] * algebra.top for p in primals]
     cdef list nilpotent = [None] + x[1:]
@@ -199,7 +201,7 @@ cdef list by_powers(int op, object params, list primals, list x, int i, Level le
 
 
 cdef list nilpotent_product(list a, list b, bint square, Level level, Algebra algebra):
-    """The product of two elements without unit part; `square`: of one with itself."""
+    """The product of two elements without unit part; `square`: both are the same element."""
     cdef list out = [None] * algebra.dim
     table_product(OP_ABSORB_MUL, None, a, b, square, out, level, algebra)
     return out
@@ -207,8 +209,8 @@ cdef list nilpotent_product(list a, list b, bint square, Level level, Algebra al
 
 cdef int table_product(int op, object params, list a, list b, bint square, list out, Level level,
                        Algebra algebra) except -1:
-    """Add the products above the unit to `out`; those with one factor and place are added up before they are scaled.
-    `square`: a is b, so that each pair stands for two."""
+    """Add the products above the unit to `out`. Products with the same factor and target are summed before they are
+    scaled. `square`: a is b, so each pair stands for two."""
     cdef dict sums = {}
     cdef Value term
     for i, j, k, c in algebra.products:
@@ -224,17 +226,17 @@ cdef int table_product(int op, object params, list a, list b, bint square, list 
     return 0
 
 
-cdef dict LINES = {}                # degree -> the jets of that degree
+cdef dict LINES = {}                # degree -> the algebra of jets of that degree
 
 
 cdef Algebra line_of(int degree):
     if degree not in LINES:
-        LINES.setdefault(degree, jets(degree))      # another thread may have made them
+        LINES.setdefault(degree, jets(degree))      # another thread may have added it
     return <Algebra>LINES[degree]
 
 
 cdef Value by_line(int op, object params, list primals, list ins, Level level, Algebra algebra):
-    """Any primitive, along the line from the primals to the elements."""
+    """Apply any primitive along the line from the primals to the elements."""
     cdef Level line = new_level("a line in an algebra")
     cdef Algebra along = line_of(algebra.top)
     cdef list operands = []
@@ -252,14 +254,14 @@ cdef Value by_line(int op, object params, list primals, list ins, Level level, A
 
 
 cdef Value coupled(int op, object params, Value a, Value b, int i, int k, Level level, Algebra algebra):
-    """What the product of two coefficients adds at block k, the first of them at block i."""
+    """The term that the product of two coefficients, `a` from block i, adds to block k."""
     if algebra.stacked and algebra.sizes[i] > 1 and algebra.sizes[k] == 1:
         return contracted(op, params, a, b, <BatchLevel>level.stacks[i])
     return frugal(op, params, a, b) if op == OP_ABSORB_MUL else bind2(op, params, a, b)
 
 
 cdef int product_of_elements(int op, object params, list a, list b, list out, Level level, Algebra algebra) except -1:
-    """Coefficients above the unit of a product, by the table."""
+    """Compute the coefficients of a product above the unit, from the table."""
     cdef Primitive p = primitive_of(op)
     cdef int k
     if p is not None and p.coupled_together(a, b, out):

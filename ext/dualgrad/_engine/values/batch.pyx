@@ -2,14 +2,14 @@
 
 Design
 ------
-A batch holds its samples along the first axis of a value of lower level. A primitive of samples is one primitive of
-those values, with parameters that speak of one axis more: nothing is looped over. Operands that are not batched stay
-as they are where broadcasting repeats them for free.
+A batch holds its samples along the first axis of a value of lower level. One primitive on that value, with parameters
+for one axis more, computes all samples without a loop. Operands that are not batched stay as they are where
+broadcasting repeats them at no cost.
 
-Elementwise rows are batched here: axes of length 1 are put after the first, so that shapes broadcast from the right as
-they did. Every other primitive knows its own rule, a line or two where its axes are static.
+This module batches elementwise rows: it inserts axes of length 1 after the batch axis, so that shapes still broadcast
+from the right. Every other primitive has its own rule, a line or two if its axes are static.
 
-Batches of later levels stand around those of earlier ones, as duals do; `enter` and `leave` see to that.
+Batches of later levels enclose batches of earlier levels, as duals do; `enter` and `leave` take care of this order.
 """
 from cpython.object cimport PyObject
 
@@ -24,7 +24,7 @@ from .levels cimport (Batch, BatchLevel, Dual, Node, bind1, bind2, bind_list, ma
 # ------------------------------------------------------------------------------------------------ in and out
 
 cdef Value moved_axis(Value v, int source, int target):
-    """An axis at another place."""
+    """Move an axis to another position."""
     cdef list order
     if source == target:
         return v
@@ -34,7 +34,7 @@ cdef Value moved_axis(Value v, int source, int target):
 
 
 cdef Value enter(BatchLevel level, Value v):
-    """The batch of a value whose first axis counts the samples; later levels stay around it."""
+    """The batch of a value whose first axis is the batch axis. Later levels stay outside."""
     if v is None:
         return None
     if v.kind == DUAL and (<Dual>v).level.serial > level.serial:
@@ -45,7 +45,7 @@ cdef Value enter(BatchLevel level, Value v):
 
 
 cdef Value leave(BatchLevel level, Value v):
-    """A value at a level with the samples along a new first axis; repeated for each where it is shared."""
+    """A value with the batch axis of a level as a new first axis; a shared value is repeated."""
     if v is None:
         return None
     if v.kind == DUAL and (<Dual>v).level.serial > level.serial:
@@ -65,8 +65,8 @@ cdef bint is_batched(Value v, BatchLevel level) noexcept:
 
 
 cdef Value padded(Value v, BatchLevel level, int ndim, int core):
-    """The value behind an operand, with axes of length 1 after that of the samples so that all axes but it and the
-    last `core` number `ndim`."""
+    """The value behind an operand, with axes of length 1 inserted after the batch axis. Without the batch axis and the
+    last `core` axes, `ndim` axes remain."""
     cdef tuple shape
     cdef int missing
     if not is_batched(v, level):
@@ -80,7 +80,7 @@ cdef Value padded(Value v, BatchLevel level, int ndim, int core):
 
 
 cdef Value batched(int op, object params, PyObject **args, int n, BatchLevel level):
-    """The rule of a primitive with a batch of this level, the latest, among its operands."""
+    """Apply a primitive to operands among which are batches of this level, the latest one."""
     cdef PyObject *p = PRIMITIVES[op]
     if p is NULL:
         return make_batch(level, batched_elementwise(op, params, args, n, level))
@@ -88,7 +88,7 @@ cdef Value batched(int op, object params, PyObject **args, int n, BatchLevel lev
 
 
 cdef Value batched_elementwise(int op, object params, PyObject **args, int n, BatchLevel level):
-    """What broadcasts from the right does so with the samples in front."""
+    """Apply an elementwise primitive. Shapes broadcast from the right, behind the batch axis."""
     cdef int i, ndim = 0
     for i in range(n):
         ndim = max(ndim, ndim_of(<Value>args[i]))
@@ -96,7 +96,8 @@ cdef Value batched_elementwise(int op, object params, PyObject **args, int n, Ba
 
 
 cdef Value frugal(int op, object params, Value a, Value b):
-    """An elementwise primitive of two operands, on one row where both repeat one; the second may be a number."""
+    """Apply an elementwise primitive to two operands. If both repeat one row, or `b` is a number, compute one row
+    only."""
     if repeats_a_row(a) and ndim_of(b) == 0:
         return bind1(OP_BROADCAST_TO, shape_of(a), bind2(op, params, first_along(a, 0, shape_of(a)), b))
     if repeats_a_row(a) and repeats_a_row(b) and shape_of(a) == shape_of(b):
@@ -116,7 +117,7 @@ cdef Value first_along(Value v, int axis, tuple shape):
 
 
 cdef Value contracted(int op, object params, Value a, Value b, BatchLevel level):
-    """A bilinear primitive of two batches, summed over the samples."""
+    """Apply a bilinear primitive to two batches and sum over the samples."""
     cdef tuple p
     if PRIMITIVES[op] is not NULL:
         return (<Primitive>PRIMITIVES[op]).contracted(params, a, b, level)
@@ -129,7 +130,7 @@ cdef Value contracted(int op, object params, Value a, Value b, BatchLevel level)
 
 
 cdef bint repeats(Value v) noexcept:
-    """Whether a batch of arrays is the same all along the first axis of its samples."""
+    """True if a batch of arrays repeats one element along the first axis of its samples (stride 0)."""
     cdef Array x
     if v.kind != BATCH or (<Batch>v).value.kind != ARRAY:
         return False
@@ -140,7 +141,7 @@ cdef bint repeats(Value v) noexcept:
 # --------------------------------------------------------------------------------------------- what samples share
 
 cdef bint holds_batch(Value v, BatchLevel level):
-    """Whether samples of a level are anywhere in a value."""
+    """True if a value contains a batch of a level."""
     if v is None or v.kind == ARRAY:
         return False
     if v.kind == DUAL:
@@ -154,12 +155,12 @@ cdef bint holds_batch(Value v, BatchLevel level):
 
 
 cdef Value over_samples(Value v, BatchLevel level):
-    """The sum of a value over the samples; a shared one counts once for each."""
+    """The sum of a value over the samples; a shared value counts once per sample."""
     return None if v is None else bind1(OP_SUM, ((0,), False), leave(level, v))
 
 
 cdef Value of_first(Value v, BatchLevel level):
-    """A value that is the same for all samples, from the first."""
+    """A value that is equal for all samples, taken from the first sample."""
     cdef tuple shape
     if not holds_batch(v, level):
         return v
@@ -169,7 +170,7 @@ cdef Value of_first(Value v, BatchLevel level):
 
 
 cdef Value at_first(Value v, BatchLevel level):
-    """A batch whose sum is a value: the first sample has it, the others are zero."""
+    """A batch whose sum over the samples is a given value: the first sample holds it, all others are zero."""
     cdef tuple shape
     if v is None or holds_batch(v, level):
         return v
@@ -179,7 +180,7 @@ cdef Value at_first(Value v, BatchLevel level):
 
 
 cdef Value stacked(Value v, BatchLevel level, int ndim, int core):
-    """A value with its samples along a first axis, and as many axes as others; a shared one as it is."""
+    """A value with the batch axis first and padded with axes of length 1; a shared value stays as it is."""
     cdef int missing
     cdef tuple shape
     if not holds_batch(v, level):
@@ -193,15 +194,15 @@ cdef Value stacked(Value v, BatchLevel level, int ndim, int core):
 
 
 cdef Value shared_vjp(int op, object params, PyObject **ins, int n, Value out, int i, Value ct, BatchLevel level):
-    """The cotangent of an operand that all samples share, added up over them.
+    """The cotangent of an operand that all samples share, summed over the samples.
 
-    Where a primitive of samples is that primitive of their stack, so is its rule, and the sum is part of it: a product
-    of matrices is one product over all rows instead of one for each sample and a sum.
+    For many primitives, applying the primitive to a stack equals applying it to each sample. Then the rule for the
+    stack also sums over the samples: matmul needs one product over all rows, instead of one per sample and a sum.
     """
     cdef list held = []
     cdef PyObject *stacks[3]
     cdef int ndim = 0, k, core = 0 if PRIMITIVES[op] is NULL else (<Primitive>PRIMITIVES[op]).core
-    if not holds_batch(out, level):             # it is shared as well, and its cotangent has been added up
+    if not holds_batch(out, level):             # it is shared too, so its cotangent is already summed
         return of_first(vjp(op, params, ins, n, out, i, ct), level)
     if core < 0:
         return over_samples(vjp(op, params, ins, n, out, i, ct), level)

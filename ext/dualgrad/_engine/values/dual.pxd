@@ -6,9 +6,9 @@ from .levels cimport Algebra, Level
 
 
 cdef class Duality:
-    cdef Algebra algebra        # where cotangents live
-    cdef list seeds             # for each coefficient k of a value the (j, c): its cotangent, times c, stands at j
-    cdef list reads             # and back: the cotangent of coefficient k is the sum of c times coefficient j
+    cdef Algebra algebra        # the algebra that cotangents belong to
+    cdef list seeds             # for each coefficient k of a value: (j, c); add c times its cotangent to element j
+    cdef list reads             # in reverse: the cotangent of coefficient k is the sum of c times element j
     cdef list pairs             # (i, j, c): the functional of a product is the sum of c a_i b_j
 
 

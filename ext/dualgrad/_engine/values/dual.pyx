@@ -2,24 +2,24 @@
 
 Design
 ------
-Let A be the algebra of a forward transform, and `lam` a linear functional on it for which <a, b> = lam(a b) is not
-degenerate. The cotangent of a value y is then the one element y* of A with dLoss = <y*, dy>, and cotangents propagate
-by the ordinary reverse rules, read in A: the differential of a lifted function is multiplication by an element of A,
-and a multiplication is its own adjoint, <y*, c dx> = lam(y* c dx) = <c y*, dx>. (Christianson, Reverse accumulation and
-accurate rounding error estimates for Taylor series coefficients, 1992, has this for jets.)
+Let A be the algebra of a forward transform, and `lam` a linear functional on it such that <a, b> = lam(a b) is not
+degenerate. Then the cotangent of a value y is the one element y* of A with dLoss = <y*, dy>. The ordinary reverse
+rules, read in A, propagate cotangents. The reason: the differential of a lifted function is multiplication by an
+element of A, and a multiplication is its own adjoint, <y*, c dx> = lam(y* c dx) = <c y*, dx>. (Christianson, Reverse
+accumulation and accurate rounding error estimates for Taylor series coefficients, 1992, has this for jets.)
 
-With the Gram matrix G_ij = lam(e_i e_j) and its inverse P, the cotangents g_k of the coefficients of y stand at
-y*_j = sum_k P_jk g_k, and are read back as g_k = sum_j G_kj y*_j. The functional is a coordinate: that of the highest
-element for which G is regular. For jets it is the top coefficient, and the cotangents stand in reverse order.
+Take the Gram matrix G_ij = lam(e_i e_j) and its inverse P. The cotangents g_k of the coefficients of y become y*_j =
+sum_k P_jk g_k, and are read back as g_k = sum_j G_kj y*_j. The functional is a coordinate: the coordinate of the
+highest element for which G is regular. For jets it is the top coefficient, which reverses the order of the cotangents.
 
-Algebras with no such functional (those of several unrelated operators) act on their dual space instead: cotangents live
-in A + A*, where an element of A times a functional f is b -> f(a b), and the product of two functionals is zero.
+Algebras without such a functional (for several unrelated operators) act on their dual space instead. There cotangents
+live in A + A*, where an element a of A times a functional f is b -> f(a b). The product of two functionals is zero.
 
-*Constants.* What does not move at the level of the transform, weights above all, has a differential in R only, so of
-its cotangent lam(x*) is all that can ever be needed. It is found by itself: the products of a cotangent with what moves
-that lam reads, one for each channel, instead of all products of the algebra.
+*Constants.* Weights, and everything else that does not move at the transform's level, have a differential in R only. So
+nothing needs more of such a cotangent x* than lam(x*). It is computed directly: one product per channel, for the pairs
+of coefficients that lam reads, instead of all products of the algebra.
 
-Values of later levels may stand around those of this one; they stay outermost, here as everywhere.
+Values of later levels may enclose values of this level. They stay outermost, here as everywhere.
 """
 from cpython.object cimport PyObject
 
@@ -36,11 +36,11 @@ from .taylor cimport times
 # ------------------------------------------------------------------------------------------------ the pairing
 
 cdef class Duality:
-    """How the cotangents of an algebra's elements are represented."""
+    """The representation of cotangents of algebra elements."""
 
 
 cdef Duality duality_of(Algebra algebra):
-    """The pairing of an algebra; found once."""
+    """The pairing of an algebra, computed once and then cached."""
     cdef Duality found
     cdef list gram, inverse
     if algebra.duality is not None:
@@ -66,8 +66,8 @@ cdef Duality duality_of(Algebra algebra):
 
 
 cdef list gram_matrix(Algebra algebra, int top):
-    """The coefficients at `top` of the products of basis elements, row by row, zeros left out; exact."""
-    from fractions import Fraction          # takes time to import, and few programs need it
+    """The coefficients at `top` of products of basis elements, row by row, without zeros; exact."""
+    from fractions import Fraction          # slow to import, and few programs need it
     cdef list gram = [{} for _ in range(algebra.dim)]
     gram[0][top] = gram[top][0] = Fraction(1)
     for i, j, k, c in algebra.products:
@@ -77,7 +77,7 @@ cdef list gram_matrix(Algebra algebra, int top):
 
 
 cdef list inverse_of(list matrix):
-    """The inverse of a matrix of fractions with few entries, row by row; None if it is singular."""
+    """The inverse of a sparse matrix of fractions, row by row; None if it is singular."""
     from fractions import Fraction
     cdef int n = len(matrix), k, r
     cdef list left = [dict(row) for row in matrix]
@@ -102,7 +102,7 @@ cdef list inverse_of(list matrix):
 
 
 cdef int subtract(dict row, dict other, object factor) except -1:
-    """row -= factor * other, zeros left out."""
+    """row -= factor * other, without keeping zeros."""
     for j, c in other.items():
         c = row.get(j, 0) - factor * c
         if c:
@@ -113,7 +113,7 @@ cdef int subtract(dict row, dict other, object factor) except -1:
 
 
 cdef Algebra with_functionals(Algebra algebra):
-    """A + A*: block dim + k is the functional that reads coefficient k."""
+    """A + A*: block dim + k is the functional that returns coefficient k."""
     cdef int n = algebra.dim, top = algebra.top + 1
     cdef list products = list(algebra.products)
     for i, j, k, c in algebra.products:
@@ -127,7 +127,7 @@ cdef Algebra with_functionals(Algebra algebra):
 # ------------------------------------------------------------------------------------------------ coefficients
 
 cdef Value rebuilt(object like, list parts):
-    """A dual of the level of another; its primal is zero where that is missing."""
+    """A dual at the level of `like`; a missing primal becomes zero."""
     cdef Py_ssize_t k
     for k in range(1, len(parts)):
         if parts[k] is not None:
@@ -138,7 +138,7 @@ cdef Value rebuilt(object like, list parts):
 
 
 cdef Value coefficient(Value v, Level level, int k):
-    """Coefficient k at a level, which later levels may stand around: theirs stay around it."""
+    """Coefficient k of a value at a level. Later levels that enclose the value also enclose the coefficient."""
     cdef Dual d
     cdef Value inner
     if v is not None and v.kind == BATCH and (<Batch>v).level.serial > level.serial:
@@ -155,8 +155,8 @@ cdef Value coefficient(Value v, Level level, int k):
 
 
 cdef Value joined(Level level, Algebra algebra, list coefficients):
-    """The element with these coefficients (None for zero) at a level, later levels in them kept outermost; None for
-    zero."""
+    """The element of a level with these coefficients (None for zero); None if all are zero. Later levels in them stay
+    outermost."""
     cdef Dual around = None
     cdef BatchLevel batch = None
     cdef Value v
@@ -190,21 +190,21 @@ cdef Value joined(Level level, Algebra algebra, list coefficients):
 
 
 cdef Value entered(Level level, int k, Value v):
-    """A coefficient as it stands in an element: that of a block of several elements is a batch."""
+    """A coefficient as it is stored in an element: in a block of several elements it is a batch."""
     if v is None or level.stacks is None or level.stacks[k] is None:
         return v
     return enter(<BatchLevel>level.stacks[k], v)
 
 
 cdef Value left(Level level, int k, Value v):
-    """A coefficient as it is seen outside: that of a block has its elements along the first axis."""
+    """A coefficient as it is seen outside: in a block of several elements, its first axis counts them."""
     if v is None or level.stacks is None or level.stacks[k] is None:
         return v
     return leave(<BatchLevel>level.stacks[k], v)
 
 
 cdef bint moves_at(Value v, Level level):
-    """Whether a value has coefficients of a level, behind later levels too."""
+    """True if a value has coefficients of a level, possibly inside of later levels."""
     cdef Value p
     if v.kind == DUAL:
         if (<Dual>v).level is level:
@@ -220,7 +220,7 @@ cdef bint moves_at(Value v, Level level):
 # -------------------------------------------------------------------------------------------------- cotangents
 
 cdef Value seeded(Level level, Algebra algebra, list cotangents):
-    """The cotangent of an element, from those of its coefficients (None for zero), inside the level."""
+    """The cotangent of an element, given the cotangents of its coefficients (None for zero), all inside the level."""
     cdef Duality duality = duality_of(algebra)
     cdef list parts = [None] * duality.algebra.dim
     cdef int k
@@ -232,7 +232,7 @@ cdef Value seeded(Level level, Algebra algebra, list cotangents):
 
 
 cdef Value cotangent(Level level, Algebra algebra, Value adjoint, int k):
-    """The cotangent of coefficient k, from that of the element; None for zero. k = 0 is the functional itself."""
+    """The cotangent of coefficient k, given the cotangent of the element; None for zero. For k = 0 it is lam of it."""
     cdef Value total = None
     for j, c in <list>duality_of(algebra).reads[k]:
         total = add(total, times(coefficient(adjoint, level, j), c))
@@ -240,7 +240,7 @@ cdef Value cotangent(Level level, Algebra algebra, Value adjoint, int k):
 
 
 cdef Value functional_of_product(Level level, Algebra algebra, int op, Value a, Value b, bint ct_first):
-    """lam(a b) for an element and a cotangent, by a bilinear primitive: one product for each channel."""
+    """lam(a b) of an element and a cotangent, by a bilinear primitive: one product per channel."""
     cdef Value total = None
     cdef Value p, q
     for i, j, c in duality_of(algebra).pairs:
@@ -261,8 +261,8 @@ cdef Value functional_of_product(Level level, Algebra algebra, int op, Value a, 
 
 cdef Value vjp_over(Level level, Algebra algebra, int op, object params, PyObject **ins, int n, Value out, int i,
                     Value ct):
-    """`vjp` where primals are elements of the algebra of a level. Cotangents of what does not move there are only
-    known under the functional; the others are elements."""
+    """`vjp` with primals that are elements of a level's algebra. For an operand that does not move there, compute only
+    lam of its cotangent; for others, the whole element."""
     cdef bint x_moves = moves_at(<Value>ins[i], level)
     cdef Value a
     if not moves_at(out, level):
@@ -277,10 +277,10 @@ cdef Value vjp_over(Level level, Algebra algebra, int op, object params, PyObjec
 
 cdef Value elementwise_functional_vjp(int op, object params, PyObject **ins, int n, Value out, int i, Value ct,
                                       Level level, Algebra algebra):
-    """The functional of the cotangent of an operand of a row that does not move."""
+    """lam of the cotangent of an operand of a row, if the operand does not move."""
     cdef Value x = <Value>ins[i], a
     cdef Partial p
-    if not is_inexact(type_of(x)):              # operands would need one type with the cotangent
+    if not is_inexact(type_of(x)):              # the operands would need the cotangent's dtype
         return cotangent(level, algebra, vjp(op, params, ins, n, out, i, ct), 0)
     p = partial_of(op, i, x)
     if p is None:

@@ -1,14 +1,14 @@
-"""Families of primitives: the parts of an object that follow from what kind of function it is.
+"""Families of primitives: each supplies the parts of a primitive that follow from the kind of its function.
 
 Design
 ------
-A *linear* primitive is linear in its first operand, and the others, indices or conditions, have no slope: its jvp is
-itself, and the tangent of its vjp is its vjp. Where arrays are concatenated, each of them counts as the first operand.
-A *bilinear* primitive has two operands, and its jvp follows; a *selection* picks elements, among which ties share the
-slope; a *constant* one has no slope. An *elementwise* one is a row with a kernel of its own, or with parameters.
+A *linear* primitive is linear in its first operand, and the others, indices or conditions, have no derivative. Its jvp
+is itself, and the tangent of its vjp is its vjp. In a concatenation each array counts as the first operand. A
+*bilinear* primitive has two operands, and its jvp follows. A *selection* selects elements; ties share the derivative. A
+*constant* primitive has no derivative. An *elementwise* one is a row with a kernel of its own, or with parameters.
 
-What is left to a primitive is its kernel, the form of its result, its transpose, and how it is batched, lowered, and
-read by sparsity; the registry tells at import if one is missing.
+The primitive itself supplies its kernel, the form of its result, its transpose, and its rules for batching, lowering
+and sparsity. The registry reports missing parts at import.
 """
 cimport numpy as cnp
 from cpython.object cimport PyObject
@@ -71,7 +71,7 @@ cdef class Elementwise(Primitive):
 
 
 cdef class Linear(Primitive):
-    """Linear in its first operand; without slope in the others."""
+    """Linear in its first operand, without derivative in the others."""
 
     cdef bint has_slope(self, object params, PyObject **args, int n) except -1:
         cdef int typenum = type_of(<Value>args[0])
@@ -165,7 +165,7 @@ cdef class Bilinear(Primitive):
 
 
 cdef class Selection(Linear):
-    """Elements picked along axes; params: (axes, keepdims). It is linear, since those that are picked do not move."""
+    """Selected elements along axes; params: (axes, keepdims). It is linear while the selection stays the same."""
 
     cdef Value jvp(self, object params, PyObject **ins, int n, Value out, PyObject **tangents):
         cdef Value tangent
@@ -192,7 +192,7 @@ cdef class Selection(Linear):
 
 
 cdef class Constant(Primitive):
-    """No slope."""
+    """No derivative."""
 
     cdef bint has_slope(self, object params, PyObject **args, int n) except -1:
         return False
@@ -234,7 +234,8 @@ cdef class Constant(Primitive):
 # --------------------------------------------------------------------------------------------------- what they share
 
 cdef Value by_coefficients(Primitive p, object params, PyObject **args, int n, Level level, Algebra algebra):
-    """A primitive whose jvp does not depend on the tangent's place: the jvp of each coefficient."""
+    """Apply a primitive to algebra elements, by the jvp of each coefficient. It requires a jvp linear in the
+    tangents."""
     cdef list columns = [coefficients(<Value>args[i], level, algebra) for i in range(n)]
     cdef bytearray room = bytearray(2 * n * sizeof(PyObject *))
     cdef PyObject **ins = <PyObject **><char *>room
@@ -253,7 +254,7 @@ cdef Value by_coefficients(Primitive p, object params, PyObject **args, int n, L
 
 
 cdef Value vjp_of_any(Primitive p, object params, PyObject **ins, int n, Value out, int i, Value ct):
-    """The vjp for the type of the operand."""
+    """The vjp of a primitive for the dtype of its operand, float or integer."""
     if is_inexact(type_of(<Value>ins[i])):
         return p.vjp(params, ins, n, out, i, ct)
     return p.vjp_of_integers(params, ins, n, out, i, ct)
@@ -261,7 +262,7 @@ cdef Value vjp_of_any(Primitive p, object params, PyObject **ins, int n, Value o
 
 cdef Value functional_of_vjp(Primitive p, object params, PyObject **ins, int n, Value out, int i, Value ct,
                              object level, object algebra):
-    """The functional of a cotangent, from the whole of it."""
+    """lam of a cotangent, computed from the whole cotangent."""
     return cotangent(<Level>level, <Algebra>algebra, vjp_of_any(p, params, ins, n, out, i, ct), 0)
 
 
@@ -274,8 +275,8 @@ cdef tuple kept_shape(Value v, tuple axes):
 
 
 cdef Value share(object params, Value x, Value out, int typenum):
-    """For max and min over axes: 1/m at each of the m elements that attain it, 0 elsewhere, in a floating type. A
-    constant of the level."""
+    """For max and min over axes: 1/m at each of the m elements that attain the extreme, 0 elsewhere, in a float dtype.
+    The level treats it as a constant."""
     cdef tuple axes = params[0]
     cdef Value kept = bind1(OP_RESHAPE, kept_shape(x, axes), out)
     cdef Value mask = bind1(OP_CAST, typenum, bind2(OP_EQ, None, x, kept))
@@ -283,7 +284,7 @@ cdef Value share(object params, Value x, Value out, int typenum):
 
 
 cdef Value batched_reduction(Primitive p, tuple params, Value x, object level):
-    """A reduction over axes of each sample; over all of them (None) it counts positions in the flattened one.
+    """A reduction of each sample over axes. If axes is None, positions count in the flattened sample.
 
     params: (axes, one axis, or None; keepdims).
     """

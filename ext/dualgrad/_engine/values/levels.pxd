@@ -6,7 +6,7 @@ from ..arrays.thread cimport thread_state
 
 cdef class Claim:
     cdef bint open
-    cdef list outer                     # claims of the levels it depends on
+    cdef list outer                     # claims of the levels that this level depends on
     cdef bint stands(self)
 
 
@@ -15,36 +15,36 @@ cdef class Level:
     cdef readonly str name              # the transform that opened it, for messages
     cdef public bint open
     cdef readonly bint reverse
-    cdef bint watched                   # derivatives are looked at, see watch.pyx
-    cdef dict given                     # id of a parameter -> (its value, what stands for that while this is open)
+    cdef bint watched                   # check derivatives for nan and inf, see watch.pyx
+    cdef dict given                     # id of a parameter -> (its value, its replacement while this level is open)
     cdef unsigned long thread
     cdef Level outer                    # the level that was innermost when this one was opened
     cdef Claim own_claim
-    cdef list lifting                   # primitives whose jvp is being read in an algebra of this level
-    cdef list stacks                    # of a forward transform: for each block the level of its batch, or None
-    cdef object refused                 # the error for an exit that was refused and caught, as text: see `refuse`
+    cdef list lifting                   # primitives whose jvp is being evaluated in an algebra of this level
+    cdef list stacks                    # for a forward transform: for each block the level of its batch, or None
+    cdef object refused                 # text of the error for a refused exit (user code may have caught it): `refuse`
     cdef Claim claim(self)
     cdef bint depends_on_open(self)
 
 
 cdef class BatchLevel(Level):
     cdef public Py_ssize_t size         # number of samples
-    cdef Level tape                     # of the call, while it runs under a reverse level
+    cdef Level tape                     # tape of the call, while it runs under a reverse level
 
 
 cdef class Algebra:
     cdef readonly str name
     cdef readonly int dim               # number of blocks
     cdef readonly int channels          # number of basis elements
-    cdef readonly tuple products        # (i, j, k, c): block i times block j holds c times k
+    cdef readonly tuple products        # (i, j, k, c): the product of blocks i and j contains c times block k
     cdef readonly tuple degrees
     cdef readonly tuple sizes           # basis elements in each block
     cdef readonly int top               # the highest degree
-    cdef readonly bint graded           # whether degrees add up in every product
-    cdef bint stacked                   # whether a block has several elements
-    cdef object duality                 # how cotangents are represented; see dual.pyx
-    cdef list into                      # for each k the (i, j, c) of the products that land on it
-    cdef list of_degree                 # for each degree its basis elements
+    cdef readonly bint graded           # True if degrees add up in every product
+    cdef bint stacked                   # True if a block has several elements
+    cdef object duality                 # representation of cotangents; see dual.pyx
+    cdef list into                      # for each k: the products (i, j, c) that add to k
+    cdef list of_degree                 # for each degree: the basis elements of that degree
     cdef dict truncations
     cdef Algebra truncated(self, int degree)
 
@@ -52,18 +52,18 @@ cdef class Algebra:
 cdef class Dual(Value):
     cdef Level level
     cdef Algebra algebra
-    cdef tuple parts                    # coefficients, parts[0] the primal; zero where None, and past the last one
+    cdef tuple parts                    # coefficients; parts[0] is the primal; None or missing means zero
 
 
 cdef class Batch(Value):
     cdef BatchLevel level
-    cdef Value value                    # the mapped axis is its first
+    cdef Value value                    # its first axis is the mapped axis
 
 
 cdef class Node(Value):
-    cdef Level level                    # the tape it stands on
+    cdef Level level                    # the tape that holds it
     cdef Value primal                   # an array or a dual, never a node
-    cdef Py_ssize_t slot                # its place there
+    cdef Py_ssize_t slot                # its slot on that tape
 
 
 cdef Algebra DUAL_NUMBERS
@@ -98,7 +98,7 @@ cdef Array shaped_array(Value v, int *first)
 cdef bint same_shapes(Value a, Value b) noexcept
 
 cdef inline bint same_shape_of(Value a, Value b) noexcept:
-    """Whether two values have one shape."""
+    """True if two values have the same shape."""
     if a.kind == ARRAY and b.kind == ARRAY:
         return same_shape(<Array>a, <Array>b)
     return same_shapes(a, b)
@@ -112,7 +112,7 @@ cdef Value part(Value v, Level level, int k)
 cdef tuple shape_of(Value v)
 
 cdef inline int type_of(Value v) noexcept:
-    """The type of the numbers behind a value."""
+    """The type number of the array behind a value."""
     return (<Array>v).typenum if v.kind == ARRAY else array_of(v).typenum
 
 cdef int ndim_of(Value v) noexcept

@@ -2,27 +2,27 @@
 
 Design
 ------
-A transform opens a *level*: a token with a serial number that is never used again. Values belong to a
-level by identity, so two perturbations can never be confused. `bind` looks at its operands:
+A transform opens a *level*: a token with a serial number that is never used again. Values belong to a level by
+identity, so two perturbations can never be confused. `bind` chooses a rule by the kinds of the operands:
 
-* all arrays: the primitive is executed;
+* all arrays: execute the primitive;
 * a node among them: the rule of the reverse tape (nodes.pyx);
 * else duals or batches: the rule of the highest level among them (rules.pyx, batch.pyx), which calls `bind` again,
   one level down.
 
-Nodes are always outermost: the primal of a node is a dual or an array, never another node, because a reverse level
-works on values from which outer reverse levels are stripped (its leaves keep the link). So stripping a node is
-reading one field, and duals of higher order are plain towers of duals over arrays.
+Nodes are always outermost. The primal of a node is an array, a dual or a batch, never another node: a reverse level
+works on values without outer reverse levels (its leaves keep the link). So one field access strips a node, and duals of
+higher order are plain towers of duals over arrays.
 
-A dual is an element of a small commutative algebra with values of lower level as coefficients, `parts`; a part that
+A dual is an element of a small commutative algebra. Its coefficients, `parts`, are values of lower level; a part that
 is None is zero and costs nothing. Coefficients are normalised (derivative / k!).
 
-A batch is many values of one shape, one for each sample of a `vmap`; its value has the samples along its first axis,
-which users do not see: the shape of a batch is that of one sample.
+A batch is many values of one shape, one for each sample of a `vmap`. Its value has the batch axis first, which users do
+not see: the shape of a batch is the shape of one sample.
 
-The stack of open levels belongs to the thread: a level is open only while one synchronous call lasts, so tasks of an
-event loop cannot interleave inside it, and a thread-local pointer costs a hundredth of a context variable. The stack is
-consulted only where a parameter is read and where a level is opened or closed.
+The stack of open levels belongs to the thread. A level is open only during one synchronous call, so tasks of an event
+loop cannot interleave inside it. A thread-local pointer costs a hundredth of a context variable. The stack is read only
+where a parameter is read and where a level is opened or closed.
 """
 cimport cython
 from cpython.object cimport PyObject, PyTypeObject
@@ -71,10 +71,10 @@ cdef unsigned long this_thread() noexcept nogil:
 # --------------------------------------------------------------------------------------------------- levels
 
 cdef class Claim:
-    """Whether a derivative can still be asked of the values of a level: while it or one it depends on is open.
+    """The promise that derivatives may still pass through values of a level: while it or a level it depends on is open.
 
-    It is apart from the level because a closed tape remembers the levels it depends on. Those are tapes as well, which
-    hold the instruction that the closed one has become: if it held them, neither would ever be freed.
+    Claims are separate from levels, because a closed tape remembers the levels it depends on. Those tapes hold the
+    instruction that replaced the closed tape. If the closed tape also held them, neither would ever be freed.
     """
 
     cdef bint stands(self):
@@ -110,7 +110,7 @@ cdef class Level:
         return self.own_claim
 
     cdef bint depends_on_open(self):
-        """Whether an open level could still need a derivative of a value of this level."""
+        """True if an open level could still need a derivative of a value of this level."""
         return self.open or (self.own_claim is not None and self.own_claim.stands())
 
     def __repr__(self):
@@ -122,7 +122,7 @@ cdef class BatchLevel(Level):
 
 
 cdef BatchLevel new_batch_level(str name):
-    """A level for samples whose number is not known yet."""
+    """A level for a number of samples that is not known yet."""
     cdef BatchLevel level = BatchLevel.__new__(BatchLevel)
     level.name = name
     level.size = -1
@@ -130,7 +130,7 @@ cdef BatchLevel new_batch_level(str name):
 
 
 cdef Level new_level(str name):
-    """A level that is open, but on no stack."""
+    """An open level that is not on the stack."""
     cdef Level level = Level.__new__(Level)
     level.name = name
     return level
@@ -164,7 +164,7 @@ def open_levels():
 
 
 cdef object misuse(Level level):
-    """The error for a value used where its level is not."""
+    """The error for a value used on a wrong thread, or after its level was closed."""
     if level.open:
         text = (f"a value that {level.name} is differentiating was used on another thread than the one {level.name} "
                 f"runs on, where its derivative would be lost")
@@ -179,9 +179,9 @@ cdef object misuse(Level level):
 
 
 cdef int show_leaving(object error) except -1:
-    """Raise the error for numbers that left a derivative where NumPy has put one of its own in front of it.
+    """If NumPy raised an error because numbers would leave a derivative, raise the original error.
 
-    NumPy reports whatever goes wrong while an element of an array is set as "a sequence".
+    NumPy reports any failure to set an element of an array as "a sequence".
     """
     if isinstance(error.__cause__, <object>HOOKS.objects[LEAVING]):
         raise error.__cause__ from None
@@ -190,17 +190,18 @@ cdef int show_leaving(object error) except -1:
 
 # ------------------------------------------------------------------------------------------------- refused exits
 #
-# Plain numbers of a value that carries a derivative are refused by an error, and so is its use where it cannot be used.
-# User code may catch that error and go on with a constant. So the level of the value is marked. Its transform raises
-# when the function has returned. Only the innermost level is marked. Without the outer levels the value would have been
-# refused as well, so their derivatives are those of what the program does then.
+# A value that carries a derivative raises an error when asked for plain numbers, or used where it must not be. User
+# code may catch that error and continue with a constant. Therefore the value's level is marked, and its transform
+# raises when the function has returned. Only the innermost level is marked: the error would also occur without the
+# outer levels, so their derivatives are right for what the program then does.
 
 LEAVING_ALLOWED = ContextVar("dualgrad_leaving_allowed", default=False)     # inside `allow_leaving`
-cdef dict UNSETTLED = {}            # thread -> text: refused while a rule runs, of a level that is on no stack
+cdef dict UNSETTLED = {}            # thread -> text of a refusal in a running rule, for a level not on the stack
 
 
 cdef int refuse(Level level, str what, str advice) except -1:
-    """Note that a value of a level was refused. `what` and `advice` are for the error if user code catches this one."""
+    """Record that a value of a level was refused. `what` and `advice` form the message if user code catches the
+    error."""
     cdef Level each = current_level()
     if LEAVING_ALLOWED.get():
         return 0
@@ -208,7 +209,7 @@ cdef int refuse(Level level, str what, str advice) except -1:
             f"comes instead is meant, write it in a block `with dualgrad.allow_leaving():`")
     if type(level) is BatchLevel and (<BatchLevel>level).tape is not None:
         level = (<BatchLevel>level).tape
-    if not level.open:                  # an open level needs the value: see `Claim`
+    if not level.open:                  # an outer open level may need the value: see `Claim`
         while each is not None:
             if each.own_claim is not None and leads_to(level.own_claim, each.own_claim):
                 note_refused(each, text)
@@ -231,7 +232,7 @@ cdef int note_refused(Level level, str text) except -1:
 
 
 cdef bint leads_to(Claim claim, Claim other):
-    """Whether values of a level depend on another level."""
+    """True if `claim` depends on `other`, directly or through other levels."""
     cdef Claim outer
     if claim is other:
         return True
@@ -243,7 +244,7 @@ cdef bint leads_to(Claim claim, Claim other):
 
 
 cdef int settle(Level level) except -1:
-    """Raise if plain numbers of a value of a level were refused, and the error was caught."""
+    """Raise if plain numbers of a level's value were refused and user code caught the error."""
     with cython.critical_section(level):
         text = level.refused
     if text is not None:
@@ -252,8 +253,8 @@ cdef int settle(Level level) except -1:
 
 
 cdef object called_rule(object rule, tuple args, dict kwargs):
-    """rule(*args, **kwargs), which belongs to the user and runs in a sweep. The levels of what it is given may be on no
-    stack, so it raises itself if it has caught that plain numbers were refused."""
+    """Call a user's rule in a sweep. The levels of its arguments may not be on the stack. So if the rule catches the
+    error for refused plain numbers, this function raises it again."""
     cdef unsigned long thread = this_thread()
     former = UNSETTLED.pop(thread, None) if UNSETTLED else None
     try:
@@ -272,16 +273,16 @@ cdef object called_rule(object rule, tuple args, dict kwargs):
 # -------------------------------------------------------------------------------------------------- algebras
 
 cdef class Algebra:
-    """A finite-dimensional commutative local algebra: degrees of a basis, and the products of its elements.
+    """A finite-dimensional commutative local algebra: the degrees of a basis and the products of its elements.
 
-    Basis element 0 is the unit and alone has degree 0. `products` lists (i, j, k, c) for basis element i times basis
-    element j holding c times element k, both orders, products with the unit left out. In a graded algebra degrees add
-    up; in one that is not (`graded=False`) they mean nothing, and `top` is the highest power of an element without unit
-    part that need not be zero.
+    Basis element 0 is the unit and alone has degree 0. An entry (i, j, k, c) of `products` says that the product of
+    basis elements i and j contains c times element k. Both orders are listed, products with the unit are not. In a
+    graded algebra degrees add up. In one that is not (`graded=False`) they mean nothing; `top` is then the highest
+    power of an element without unit part that may be nonzero.
 
-    Elements whose products are alike can be one *block*, whose coefficients are one array with the elements along its
-    first axis. `sizes` then has the number of elements in each block. Where a product of a block with itself lands on
-    one element, it is summed over the block: e_i e_j = delta_ij c e_k.
+    Elements with similar products can form one *block*, whose coefficients are one array with the elements along its
+    first axis. `sizes` then has the number of elements in each block. If the product of a block with itself is a single
+    element, the product sums over the block: e_i e_j = delta_ij c e_k.
     """
 
     def __init__(self, str name, degrees, products, sizes=None, bint graded=True, top=None):
@@ -304,7 +305,7 @@ cdef class Algebra:
                 raise ValueError(f"algebra {name}: the product of elements {i} and {j} does not have the degree of {k}")
 
     cdef Algebra truncated(self, int degree):
-        """The quotient in which everything above a degree is zero; the same channels, the higher ones unused."""
+        """The quotient in which everything above a degree is zero. It keeps the unused higher channels."""
         cdef Algebra quotient
         if degree >= self.top:
             return self
@@ -322,7 +323,7 @@ cdef class Algebra:
 
 
 cdef Algebra DUAL_NUMBERS = Algebra("R[e]/e^2", (0, 1), ())
-cdef dict KINDS = {DUAL: "Dual", NODE: "Node", BATCH: "Batch"}      # as debug builds count them
+cdef dict KINDS = {DUAL: "Dual", NODE: "Node", BATCH: "Batch"}      # names for counts in debug builds
 
 
 cdef void born(Value v, unsigned char kind):
@@ -377,7 +378,7 @@ cdef dg_pool NODES
 
 
 cdef Node new_node(Level level, Value primal, Py_ssize_t slot):
-    """A place on a tape."""
+    """A node on a tape."""
     cdef Node node = <Node>dg_pool_take(&NODES, <PyTypeObject *>Node) if NODES.n > 0 else Node.__new__(Node)
     node.level = level
     node.primal = primal
@@ -392,12 +393,12 @@ cdef void free_node(PyObject *self) noexcept:
     dg_pool_give(&NODES, <PyTypeObject *>Node, self)
 
 
-if not DG_DEBUG:                # which counts what is freed
+if not DG_DEBUG:                # debug builds count freed nodes in __dealloc__
     (<PyTypeObject *>Node).tp_dealloc = free_node
 
 
 cdef Value make_batch(BatchLevel level, Value v):
-    """The batch whose samples lie along the first axis of a value."""
+    """The batch with its samples along the first axis of a value."""
     cdef Batch b = Batch.__new__(Batch)
     b.level = level
     b.value = v
@@ -414,12 +415,12 @@ cdef Dual new_dual(Level level, Algebra algebra, tuple parts):
 
 
 cdef Value make_dual(Level level, Value primal, Value tangent):
-    """primal + e tangent; the primal alone where the tangent is zero (None)."""
+    """primal + e tangent; only the primal if the tangent is zero (None)."""
     return primal if tangent is None else new_dual(level, DUAL_NUMBERS, (primal, tangent))
 
 
 cdef Value part(Value v, Level level, int k):
-    """Coefficient k of a value at a level; values of other levels are constants there."""
+    """Coefficient k of a value at a level. A value of another level is a constant there."""
     cdef Dual d
     if v is None:
         return None
@@ -467,7 +468,7 @@ cdef Value bind3(int op, object params, Value a, Value b, Value c):
 
 
 cdef Value bind_list(int op, object params, list args):
-    """Any number of operands; None is not allowed among them."""
+    """`bind` for any number of operands; none of them may be None."""
     cdef PyObject *few[8]
     cdef int n = len(args), i
     cdef tuple held = tuple(args)
@@ -494,7 +495,7 @@ cdef Value bind_many(int op, object params, tuple held, int n):
 # -------------------------------------------------------------------------------------------------- properties
 
 cdef Array array_of(Value v):
-    """The numbers behind a value: its primal, all levels stripped, all samples of batches along leading axes."""
+    """The array behind a value: the primal without any level; samples of batches lie along leading axes."""
     while v.kind != ARRAY:
         if v.kind == NODE:
             v = (<Node>v).primal
@@ -506,7 +507,7 @@ cdef Array array_of(Value v):
 
 
 cdef Array shaped_array(Value v, int *first):
-    """The numbers behind a value, and the axis from which on their shape is that of the value."""
+    """The array behind a value. Its axes from `first` on are the axes of the value."""
     first[0] = 0
     while v.kind != ARRAY:
         if v.kind == NODE:
@@ -520,7 +521,7 @@ cdef Array shaped_array(Value v, int *first):
 
 
 cdef Value constant_of(Value v):
-    """The value as a constant of every level; a batch stays one."""
+    """The value without derivatives at any level; a batch stays a batch."""
     while v.kind != ARRAY:
         if v.kind == NODE:
             v = (<Node>v).primal

@@ -16,7 +16,7 @@ cdef class Partial:
     cdef int[MAX_STEPS][3] operand
     cdef int[MAX_STEPS] arity
     cdef list constants             # numbers
-    cdef list typed                 # for each constant, the array of each type made so far
+    cdef list typed                 # for each constant, an array for each dtype used so far
     cdef object literal(self, node)
     cdef int compile(self, node) except -1
     cdef Value constant(self, int k, int typenum)
@@ -24,10 +24,10 @@ cdef class Partial:
 
 
 cdef class Partials:
-    cdef list texts                 # for reals, and for complex numbers
-    cdef bint two_forms             # they differ
-    cdef list kept                  # what `found` points to
-    cdef void *found[2][3]          # by form and operand: NULL, or the Partial, None where it is zero
+    cdef list texts                 # for reals, then for complex numbers
+    cdef bint two_forms             # the two texts differ
+    cdef list kept                  # keeps alive the objects that `found` points to
+    cdef void *found[2][3]          # by form and operand: NULL, a Partial, or None if the partial is zero
     cdef int parse(self, int op, int form, int i) except -1
 
 

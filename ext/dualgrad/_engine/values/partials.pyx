@@ -1,4 +1,5 @@
-"""Partial derivatives of elementwise rows: expressions, parsed on first use into a short list of primitives."""
+"""Partial derivatives of elementwise rows. They are expressions, parsed on first use into a short list of
+primitives."""
 cimport cython
 from cpython.object cimport PyObject
 
@@ -24,7 +25,7 @@ cdef class Partial:
     def __init__(self, str text):
         self.constants = []
         self.typed = []
-        tree = parsed(text)                     # by Python of this package: a recording asks who calls the library
+        tree = parsed(text)                     # parsed in this package: a recording checks who calls the library
         number = self.literal(tree)
         if number is not None:
             self.is_number = True
@@ -43,7 +44,8 @@ cdef class Partial:
         return None
 
     cdef int compile(self, node) except -1:
-        """The register that will hold the value of an expression; constants follow the operands, then steps."""
+        """Compile an expression; return the register of its value. Registers of constants follow operands and precede
+        steps."""
         cdef int k
         number = self.literal(node)
         if number is not None:
@@ -106,12 +108,12 @@ cdef class Partial:
         return <Value>registers[self.result]
 
 
-cdef void *PARTIALS[MAX_OPS]        # for each opcode NULL, or its Partials
-cdef list KEPT = []                 # them; held without GIL while one is added
+cdef void *PARTIALS[MAX_OPS]        # for each opcode NULL or its Partials
+cdef list KEPT = []                 # keeps the Partials alive; held without the GIL while one is added
 
 
 cdef class Partials:
-    """The partials of a primitive, parsed on first use. Threads read them while others parse."""
+    """The partials of a primitive, parsed on first use. Threads may read some while another thread parses others."""
 
     def __cinit__(self, int op):
         row = row_of(op)
@@ -134,7 +136,7 @@ cdef class Partials:
 
 
 cdef Partial partial_of(int op, int i, Value operand):
-    """The partial of a primitive with respect to operand i, for an operand of its type; None where it is zero."""
+    """The partial of a primitive by operand i, in the form for the dtype of `operand`; None if it is zero."""
     cdef Partials known
     cdef int form
     if dg_read_pointer(&PARTIALS[op]) is NULL:

@@ -1,26 +1,26 @@
-"""Derivative rules: how a tangent goes through a primitive, and how a cotangent comes back.
+"""Derivative rules: a tangent passes forwards through a primitive, a cotangent passes back.
 
 Design
 ------
 Rules are written on values and apply primitives through `bind`, so one text serves arrays, duals of any order and
-nodes. There are three readings of each rule:
+nodes. Each rule has three forms:
 
 `jvp`
     the tangent of the result, from the tangents of the operands;
 `vjp`
     the cotangent of operand i, from the cotangent of the result;
 `vjp_tangent`
-    the tangent of `vjp` where its value is known already. This is what the dual reverse sweep of a gradient inside
-    a gradient needs: the value part was computed by the first sweep and kept.
+    the tangent of `vjp`, without the value. The dual reverse sweep of a gradient inside a gradient needs only this: the
+    first sweep computed the value, and it was kept.
 
-A missing tangent or cotangent (None, NULL) is zero. Here are the rules of elementwise rows, which state their partials
-as expressions (partials.pyx); whatever is more than a row has an object, and its methods are called. Products of a
-partial with a derivative use `absorb_mul`, so a zero derivative stays zero beside an infinite slope.
+A missing tangent or cotangent (None, NULL) is zero. This module has the rules for elementwise rows, which state their
+partials as expressions (partials.pyx). A primitive that is more than a row has an object, whose methods are the rules.
+Products of a partial with a derivative use `absorb_mul`, so a zero derivative stays zero beside an infinite partial.
 
-*Integers.* A derivative of a floating value has that value's type. One of an integer value has a type of its own: the
-integer type while the slope has met integers only (the formal derivative), a floating type once it has met one. The
-rules for integer values (`widened_jvp`, `widened_vjp`, `widened_vjp_tangent`) bring operands and derivatives to one
-type, float64 if any is floating, and give the result the floating type that came in.
+*Integers.* A derivative of a floating value has the dtype of that value. A derivative of an integer value keeps the
+integer dtype while all its partials are integers (the formal derivative), and then has a float dtype. The rules for
+integer values (`widened_jvp`, `widened_vjp`, `widened_vjp_tangent`) convert operands and derivatives to one dtype,
+float64 if any of them is floating. The result has the float dtype of the incoming derivative.
 """
 cimport numpy as cnp
 from cpython.object cimport PyObject
@@ -37,18 +37,18 @@ from .partials cimport Partial, partial_of
 from ..primitives.watch cimport Watch, active_watch
 
 cdef enum:
-    NO_TYPE = -2                # of a derivative that is zero: it has none
+    NO_TYPE = -2                # the dtype of a zero derivative
 
 # ------------------------------------------------------------------------------------------------- small helpers
 
 cdef Value add(Value a, Value b):
-    """The sum of two derivatives, either of which may be zero."""
+    """The sum of two derivatives; None stands for zero."""
     cdef int typenum
     if a is None:
         return b
     if b is None:
         return a
-    if type_of(a) != type_of(b):            # derivatives of an integer: a formal one, and one in a floating type
+    if type_of(a) != type_of(b):            # derivatives of an integer: one formal, one in a float dtype
         typenum = common_type(type_of(a), type_of(b))
         a = typed(a, typenum)
         b = typed(b, typenum)
@@ -56,12 +56,13 @@ cdef Value add(Value a, Value b):
 
 
 cdef Value typed(Value v, int typenum):
-    """A value in another type."""
+    """A value cast to a dtype."""
     return v if v is None or type_of(v) == typenum else bind1(OP_CAST, typenum, v)
 
 
 cdef int common_type(int a, int b) except -1:
-    """The type of the sum of two derivatives; -2 stands for a missing one. Any floating type beats any integer."""
+    """The dtype of the sum of two derivatives; NO_TYPE stands for a missing one. Any float dtype wins over any
+    integer."""
     if a == b or b == NO_TYPE:
         return a
     if a == NO_TYPE or not is_inexact(a) and is_inexact(b):
@@ -86,21 +87,21 @@ cdef Value ones_like(Value v):
 
 
 cdef Value to_shape_of(Value term, Value like):
-    """A cotangent summed down to the shape of the operand it belongs to."""
+    """A cotangent summed down to the shape of its operand."""
     if same_shape_of(term, like):
         return term
     return bind1(OP_SUM_TO, shape_of(like), term)
 
 
 cdef Value widen(Value term, Value like):
-    """A tangent repeated up to the shape of the result."""
+    """A tangent broadcast to the shape of the result."""
     if same_shape_of(term, like):
         return term
     return bind1(OP_BROADCAST_TO, shape_of(like), term)
 
 
 cdef Value scaled(Value derivative, Partial p, Value partial):
-    """derivative times a partial (a number or a value)."""
+    """A derivative times a partial, which is a number or a value."""
     if p.is_number:
         if p.number == 1.0:
             return derivative
@@ -125,7 +126,7 @@ cdef bint elementwise_has_slope(int op, PyObject **args) except -1:
 
 
 cdef Value elementwise_jvp(int op, PyObject **ins, int n, Value out, PyObject **tangents):
-    """`jvp` of a row where tangents have the type of what they belong to."""
+    """`jvp` of a row, if each tangent has the dtype of its value."""
     cdef Value total = None
     cdef Partial p
     cdef int i
@@ -141,7 +142,7 @@ cdef Value elementwise_jvp(int op, PyObject **ins, int n, Value out, PyObject **
 
 
 cdef Value elementwise_vjp(int op, PyObject **ins, int n, Value out, int i, Value ct):
-    """`vjp` of a row where the cotangent has the type of the operands."""
+    """`vjp` of a row, if the cotangent has the dtype of the operands."""
     cdef Partial p
     if family_of(op) == FAMILY_CONSTANT:
         return None
@@ -153,7 +154,7 @@ cdef Value elementwise_vjp(int op, PyObject **ins, int n, Value out, int i, Valu
 
 cdef Value elementwise_vjp_tangent(int op, PyObject **ins, int n, Value out, int i, Value ct, Value ct_dot,
                                    PyObject **in_dots, Value out_dot, Level level):
-    """`vjp_tangent` of a row where derivatives have the type of the operands."""
+    """`vjp_tangent` of a row, if derivatives have the dtype of the operands."""
     cdef Value x = <Value>ins[i], partial, dot
     cdef Partial p = None if family_of(op) == FAMILY_CONSTANT else partial_of(op, i, <Value>ins[0])
     cdef bint moves = False
@@ -169,7 +170,7 @@ cdef Value elementwise_vjp_tangent(int op, PyObject **ins, int n, Value out, int
         return None
     if not moves:
         partial, dot = p.evaluate(ins, n, out), None
-    elif p.n_steps == 0:                # the partial is an operand, or the result
+    elif p.n_steps == 0:                # the partial is an operand or the result
         if p.result == 3:
             partial, dot = out, out_dot
         else:
@@ -195,8 +196,7 @@ cdef Value partial_on_duals(Partial p, PyObject **ins, int n, Value out, PyObjec
 
 
 cdef Value to_shape_of_moved(Value ct, Value dot, Value ct_dot, Value partial, Value like):
-    """The tangent of ct * partial, summed down to the shape of the operand it belongs to; `dot`: that of the partial.
-    """
+    """The tangent of ct * partial, summed down to the shape of the operand; `dot`: the tangent of the partial."""
     cdef Value total = None
     if dot is not None:
         total = bind2(OP_ABSORB_MUL, None, ct, dot)
@@ -208,18 +208,18 @@ cdef Value to_shape_of_moved(Value ct, Value dot, Value ct_dot, Value partial, V
 # ---------------------------------------------------------------------------------------------------- integers
 
 cdef int slope_type(int op, int typenum) noexcept:
-    """The type of a slope that comes to an integer value in some type: most primitives keep integers, where the slope
-    of another is a number it is a broken one."""
+    """The dtype of the derivative of an integer value. Primitives that keep integers keep the incoming dtype; all
+    others give the default float type."""
     return typenum if is_inexact(typenum) or keeps_ints(op) else default_float()
 
 
 cdef int working_type(int typenum) noexcept:
-    """The type in which slopes of integers are computed: one that holds the integers."""
+    """The dtype for computing derivatives of integers; it can represent the integers."""
     return cnp.NPY_DOUBLE if is_inexact(typenum) and not is_complex(typenum) else typenum
 
 
 cdef int type_of_terms(PyObject **terms, int n, int typenum) except? -1:
-    """The type of a sum of derivatives, some of which are missing, with one of another type."""
+    """The dtype of a sum of derivatives, some of them missing, and of a derivative of dtype `typenum`."""
     cdef int k
     for k in range(n):
         if terms[k] is not NULL:
@@ -228,7 +228,7 @@ cdef int type_of_terms(PyObject **terms, int n, int typenum) except? -1:
 
 
 cdef list in_type(PyObject **values, int n, int first, int typenum, PyObject **moved):
-    """Values in another type from `first` on, those before as they are; the caller holds the list."""
+    """Cast the values from index `first` on to a dtype. The caller holds the returned list, which keeps them alive."""
     cdef list held = []
     cdef Value v
     cdef int k
@@ -242,8 +242,8 @@ cdef list in_type(PyObject **values, int n, int first, int typenum, PyObject **m
 
 cdef Value widened_jvp(int op, object params, PyObject **ins, int n, Value out, PyObject **tangents, int first,
                        bint exact):
-    """`jvp` where the result is an integer: operands from `first` on, and the result unless there are none, come in one
-    type with the tangents. `exact`: numbers are not rounded on the way, so any type of slopes holds them."""
+    """`jvp` for an integer result. Operands from `first` on are cast to the tangents' dtype; so is the result, unless
+    `first` is n. `exact`: nothing is rounded on the way, so the derivative's own dtype suffices."""
     cdef bytearray room = bytearray(2 * n * sizeof(PyObject *))
     cdef PyObject **moved = <PyObject **><char *>room
     cdef int slope, work, typenum = type_of_terms(tangents, n, NO_TYPE)
@@ -258,7 +258,7 @@ cdef Value widened_jvp(int op, object params, PyObject **ins, int n, Value out, 
 
 
 cdef Value widened_vjp(int op, object params, PyObject **ins, int n, Value out, int i, Value ct):
-    """`vjp` for an integer operand: the cotangent has the type it came with, and so has the result."""
+    """`vjp` for an integer operand: a float cotangent keeps its dtype."""
     cdef int work, slope = slope_type(op, type_of(ct))
     cdef bytearray room = bytearray(n * sizeof(PyObject *))
     cdef PyObject **wide = <PyObject **><char *>room
@@ -297,8 +297,7 @@ cdef Value widened_vjp_tangent(int op, object params, PyObject **ins, int n, Val
 # --------------------------------------------------------------------------------------- whatever primitive it is
 
 cdef bint has_slope(int op, object params, PyObject **args, int n) except -1:
-    """Whether a derivative can pass: not through constant rows, casts from a floating type to integers, truth values.
-    """
+    """True if a derivative can pass. Constant rows, casts from float to integer, and truth values block it."""
     cdef PyObject *p = PRIMITIVES[op]
     if p is NULL:
         return elementwise_has_slope(op, args)
@@ -306,7 +305,7 @@ cdef bint has_slope(int op, object params, PyObject **args, int n) except -1:
 
 
 cdef Value jvp(int op, object params, PyObject **ins, int n, Value out, PyObject **tangents):
-    """The tangent of `out`; None where it is zero. `tangents` holds NULL where an operand's is zero."""
+    """The tangent of `out`; None if it is zero. `tangents` holds NULL for an operand with a zero tangent."""
     if is_inexact(type_of(out)):
         return jvp_of_one_type(op, params, ins, n, out, tangents)
     if PRIMITIVES[op] is not NULL:
@@ -317,7 +316,7 @@ cdef Value jvp(int op, object params, PyObject **ins, int n, Value out, PyObject
 
 
 cdef Value jvp_of_one_type(int op, object params, PyObject **ins, int n, Value out, PyObject **tangents):
-    """`jvp` where tangents have the type of what they belong to."""
+    """`jvp` if each tangent has the dtype of its value."""
     cdef PyObject *p = PRIMITIVES[op]
     if p is NULL:
         return elementwise_jvp(op, ins, n, out, tangents)
@@ -336,7 +335,7 @@ cdef Value vjp(int op, object params, PyObject **ins, int n, Value out, int i, V
 
 
 cdef Value vjp_of_one_type(int op, object params, PyObject **ins, int n, Value out, int i, Value ct):
-    """`vjp` where the cotangent has the type of the operands, or those are not read."""
+    """`vjp` if the cotangent has the dtype of the operands, or the rule does not read the operands."""
     cdef PyObject *p = PRIMITIVES[op]
     if p is NULL:
         return elementwise_vjp(op, ins, n, out, i, ct)
@@ -347,8 +346,8 @@ cdef Value vjp_tangent(int op, object params, PyObject **ins, int n, Value out, 
                        PyObject **in_dots, Value out_dot, Level level):
     """The tangent of vjp(...) for operand i, given the tangents of everything it reads; None where it is zero.
 
-    `ct` and `ct_dot` may be None. Only the tangent is computed: its value part is known to the caller. The slope of
-    a partial comes from evaluating it on duals of `level`, a token no value outside this call belongs to.
+    `ct` and `ct_dot` may be None. Only the tangent is computed, since the caller knows the value. The tangent of a
+    partial comes from its evaluation on duals of `level`, a token that belongs to no value outside of this call.
     """
     if is_inexact(type_of(<Value>ins[i])):
         return vjp_tangent_of_one_type(op, params, ins, n, out, i, ct, ct_dot, in_dots, out_dot, level)
@@ -362,7 +361,7 @@ cdef Value vjp_tangent(int op, object params, PyObject **ins, int n, Value out, 
 
 cdef Value vjp_tangent_of_one_type(int op, object params, PyObject **ins, int n, Value out, int i, Value ct,
                                    Value ct_dot, PyObject **in_dots, Value out_dot, Level level):
-    """`vjp_tangent` where derivatives have the type of the operands."""
+    """`vjp_tangent` if derivatives have the dtype of the operands."""
     cdef PyObject *p = PRIMITIVES[op]
     if p is NULL:
         return elementwise_vjp_tangent(op, ins, n, out, i, ct, ct_dot, in_dots, out_dot, level)
@@ -372,8 +371,8 @@ cdef Value vjp_tangent_of_one_type(int op, object params, PyObject **ins, int n,
 # ------------------------------------------------------------------------------------------------ duals, one level
 
 cdef Value dual_rule(int op, object params, PyObject **args, int n):
-    """A primitive on duals and batches: the highest level among the operands is unpacked, the rest is one level down.
-    """
+    """Apply a primitive to duals and batches: unpack the highest level among the operands, and continue one level
+    down."""
     cdef Level top = None
     cdef Algebra algebra = None
     cdef Dual d
@@ -393,7 +392,7 @@ cdef Value dual_rule(int op, object params, PyObject **args, int n):
             if top is None or d.level.serial > top.serial:
                 top = d.level
                 algebra = d.algebra
-            elif d.level is top and d.algebra.top > algebra.top:    # one is known to a lower degree only
+            elif d.level is top and d.algebra.top > algebra.top:    # another operand was truncated to a lower degree
                 algebra = d.algebra
         elif v.kind == BATCH:
             if top is None or (<Batch>v).level.serial > top.serial:
@@ -425,7 +424,7 @@ cdef Value dual_rule(int op, object params, PyObject **args, int n):
 
 
 cdef Value watched_jvp(int op, object params, PyObject **ins, int n, Value out, PyObject **tangents, int order):
-    """`jvp`, its result looked at; a derivative of `order` more than the sweeps that are going on."""
+    """`jvp` with a check of its result, whose order is `order` more than the running sweeps."""
     cdef Watch watch = active_watch()
     cdef Value tangent
     if watch is None:
@@ -441,7 +440,7 @@ cdef Value watched_jvp(int op, object params, PyObject **ins, int n, Value out, 
 
 cdef int look_at(Watch watch, int op, int order, Value v, PyObject **args, int n) except -1:
     """Report a derivative that is not finite. Coefficients of a dual are derivatives of higher order, by their degrees;
-    levels that are no transform of the user's are not counted."""
+    levels that do not belong to a transform of the user do not count."""
     cdef Dual d
     cdef int k
     if v is None or watch.quiet:
@@ -462,14 +461,14 @@ cdef int look_at(Watch watch, int op, int order, Value v, PyObject **args, int n
 
 
 cdef Value living(Value v):
-    """A value without the duals of closed levels: the transform has returned, what is left is the primal."""
+    """A value without duals of closed levels: after the transform has returned, only the primal remains."""
     while v.kind == DUAL and not (<Dual>v).level.open:
         v = <Value>(<Dual>v).parts[0]
     return v
 
 
 cdef Value dual_rule_many(int op, object params, PyObject **args, int n, Level top):
-    """Concatenations and stacks, linear in each of many operands: coefficient by coefficient."""
+    """Apply a primitive that is linear in more than eight operands, such as concat, to dual numbers."""
     cdef list primals = [part(<Value>args[i], top, 0) for i in range(n)]
     cdef list tangents = [part(<Value>args[i], top, 1) for i in range(n)]
     cdef int i

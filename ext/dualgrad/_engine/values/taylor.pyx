@@ -2,17 +2,17 @@
 
 Design
 ------
-A function is a power series that is computed degree by degree. Let D be the derivation that multiplies a coefficient by
-its degree. For y = phi(x), D y = phi'(x) D x; read at degree d this gives the coefficients of y of degree d from those
-of phi'(x) below d and those of x up to d. So phi' is all that is needed of phi (Griewank and Walther, Evaluating
-Derivatives, 2008, section 13.2, for jets).
+A function is a power series, computed degree by degree. Let D be the derivation that multiplies a coefficient by its
+degree. For y = phi(x), D y = phi'(x) D x. At degree d this gives the coefficients of y from coefficients of phi'(x)
+below d and coefficients of x up to d. So phi' is the only knowledge of phi that is needed (Griewank and Walther,
+Evaluating Derivatives, 2008, section 13.2, for jets).
 
-phi' is an expression of primitives, which are series in turn: products, quotients, and functions whose own slopes
-are expressions again. A series computes a coefficient when it is asked for and keeps it, and the same function of the
-same operands is one series (`Work.memo`). So tanh and its slope sech2, whose slope names tanh, are two series that
-feed each other, and the cost of K degrees is that of O(K^2) products, for any function and any nest of slopes.
+phi' is an expression of primitives, each again a series: products, quotients, and functions whose slopes are
+expressions too. A series computes a coefficient on demand and keeps it, and the same function of the same operands is
+one series (`Work.memo`). So tanh and its slope sech2, whose slope contains tanh, are two series that feed each other. K
+degrees cost O(K^2) products, for any function and any nesting of slopes.
 
-Division has its own recurrence, z y = x, since the slope of a quotient in terms of quotients is a chain without end.
+Division has its own recurrence, z y = x: expressing the slope of a quotient by quotients would never end.
 """
 from ..arrays.array cimport ARRAY, Array, Value, is_complex, scalar, to_ndarray
 from ..primitives.opcodes cimport *
@@ -28,16 +28,16 @@ cdef Value times(Value v, double number):
 
 
 cdef class Work:
-    """What the series of one calculation share."""
+    """The state shared by all series of one calculation."""
     cdef Algebra algebra
     cdef Level level
-    cdef dict memo                  # (opcode, params, ids of operands) -> series, which keeps those ids its own
+    cdef dict memo                  # (opcode, params, operand keys) -> series; it holds its operands, so ids stay unique
     cdef list kept                  # the series that may have slopes
-    cdef Value unit                 # the one that stands for the parameter of `taylor`, else None
+    cdef Value unit                 # the coefficient of the parameter of `taylor`, known to be 1, else None
 
 
 cdef Value coupled_series(Work work, Value a, Value b, int i, int k, double c):
-    """What the product of two coefficients adds at block k, the first of them at block i."""
+    """The term that the product of two coefficients, `a` from block i, adds to block k."""
     cdef Algebra algebra = work.algebra
     if algebra.stacked and algebra.sizes[i] > 1 and algebra.sizes[k] == 1:
         return times(contracted(OP_ABSORB_MUL, None, a, b, <BatchLevel>work.level.stacks[i]), c)
@@ -45,10 +45,10 @@ cdef Value coupled_series(Work work, Value a, Value b, int i, int k, double c):
 
 
 cdef class Series:
-    """An algebra element, its coefficients known up to a degree; None where zero."""
+    """An algebra element whose coefficients are known up to a degree; None means zero."""
     cdef list parts
     cdef int known
-    cdef tuple number               # type and bytes of a constant of one element, else None
+    cdef tuple number               # dtype and bytes of a constant with one element, else None
 
     cdef int reach(self, Work work, int degree) except -1:
         while self.known < degree:
@@ -57,7 +57,7 @@ cdef class Series:
         return 0
 
     cdef int step(self, Work work, int degree) except -1:
-        """Compute the coefficients of a degree; those below are known."""
+        """Compute the coefficients of a degree, given all lower ones."""
         return 0
 
 
@@ -151,11 +151,11 @@ cdef class Scaled(Series):
 
 
 cdef class ElementwiseSeries(Series):
-    """An elementwise primitive of series, by its partials."""
+    """An elementwise primitive of series, computed with its partials."""
     cdef int op
     cdef object params
     cdef list operands
-    cdef list slopes                # series of the partials, made when first asked for
+    cdef list slopes                # series of the partials, made on first use
 
     cdef int step(self, Work work, int degree) except -1:
         cdef Series x
@@ -183,7 +183,7 @@ cdef class ElementwiseSeries(Series):
         return 0
 
     cdef int move(self, Work work, int degree, int i, Series x, dict moved) except -1:
-        """Add the product of a slope with D of an operand, read at a degree."""
+        """Add the product of a slope with D of an operand, at one degree."""
         cdef Algebra algebra = work.algebra
         cdef Series slope = self.slope(work, i)
         cdef Value total
@@ -205,7 +205,7 @@ cdef class ElementwiseSeries(Series):
         return 0
 
     cdef Series slope(self, Work work, int i):
-        """The partial with respect to operand i; None where it is zero."""
+        """The partial by operand i; None if it is zero."""
         cdef list registers
         cdef Partial p
         cdef int k, j, r
@@ -263,13 +263,12 @@ cdef Series scaled_series(Work work, Series a, double number):
 
 
 cdef object identity(Series s):
-    """What tells operands apart. Equal numbers are one operand: those that count derivatives are reached in many
-    orders."""
+    """The key of an operand. Equal constants share a key: the numbers that count derivatives arise in many orders."""
     return id(s) if s.number is None else s.number
 
 
 cdef Series function(Work work, int op, object params, list operands):
-    """The series of a primitive of series; one for each primitive and operands."""
+    """The series of a primitive applied to series; equal primitives and operands share one series."""
     cdef object key = (op, params, tuple([identity(<Series>x) for x in operands]))
     cdef Series s = work.memo.get(key)
     cdef Product product
@@ -313,9 +312,9 @@ cdef Series function(Work work, int op, object params, list operands):
 
 
 cdef list elementwise_series(int op, object params, list operands, Algebra algebra, Level level, Value unit):
-    """The coefficients of a primitive of algebra elements, each a list of coefficients.
+    """The coefficients of a primitive of algebra elements, each given as a list of coefficients.
 
-    Blocks of several elements are batches of the level's. `unit` is a coefficient that is known to be 1, or None.
+    Blocks of several elements are batches of the level. `unit` is a coefficient known to be 1, or None.
     """
     cdef Work work = Work()
     cdef Series s
@@ -328,6 +327,6 @@ cdef list elementwise_series(int op, object params, list operands, Algebra algeb
     try:
         s.reach(work, algebra.top)
     finally:
-        for kept in work.kept:              # slopes may name each other in a circle
+        for kept in work.kept:              # slopes may refer to each other in a cycle
             (<ElementwiseSeries>kept).slopes = None
     return s.parts
