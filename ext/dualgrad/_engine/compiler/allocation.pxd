@@ -1,4 +1,4 @@
-# Where results lie in memory. See allocation.pyx.
+# Offsets of results in memory. See allocation.pyx.
 from ..arrays.array cimport Array
 from .horizontal_fusion cimport Joined
 from .partition cimport Partition, FusedRegion
@@ -10,48 +10,48 @@ cdef enum:
 
 cdef enum:
     ARENA = 0                       # bases that every run has: memory between regions,
-    BLOCK = 1                       # memory of a block,
-    TOTALS = 2                      # and what is added up over the rows
+    BLOCK = 1                       # memory of a tile,
+    TOTALS = 2                      # and totals over the rows
     N_BASES = 3
-    IN_BLOCK = -1                   # no base: it stays in the memory of a block
+    IN_BLOCK = -1                   # no base: the result stays in the memory of a tile
 
 
 cdef class FreeList:
-    """Offsets in one piece of memory, by lifetimes: what is given back is used again."""
+    """Offsets in one piece of memory, by lifetimes: freed offsets are reused."""
     cdef dict free                  # bytes -> offsets
     cdef Py_ssize_t end
-    cdef Rewrite rewrite            # what is counted when something is used again
+    cdef Rewrite rewrite            # counts each reuse
     cdef Py_ssize_t take(self, Py_ssize_t nbytes)
     cdef Py_ssize_t keep(self, Py_ssize_t nbytes)
     cdef int give(self, Py_ssize_t nbytes, Py_ssize_t offset) except -1
 
 
 cdef struct Place:                  # of a buffer
-    int base                        # where a run finds it, or IN_BLOCK
+    int base                        # the base that holds it, or IN_BLOCK
     Py_ssize_t offset
-    Py_ssize_t total                # its place among the totals of its region, where it is added up
+    Py_ssize_t total                # if it is added up: its offset among the totals of its region
 
 
 cdef class Memory:
-    """Memory that a run finds anew: an input, a handle, a constant, a result, or what a kernel returns."""
+    """Memory whose address each run sets: an input, a handle, a constant, a result, or a kernel's result."""
     cdef int base
     cdef int typenum
     cdef tuple shape
     cdef str kind                   # "input", "handle", "constant", "result", "generic"
     cdef object which               # number of the input, handle, or constant
-    cdef object identity            # what it is known by to those who look at a plan
-    cdef Array form                 # an array without numbers of its type and shape, once there is a plan
+    cdef object identity            # key of this memory for the readers of a plan
+    cdef Array form                 # an array of its dtype and shape without data; set when a plan is made
 
 
 cdef class Located:
-    """A view of memory that a run finds."""
+    """A view with its base and offset."""
     cdef View view
     cdef int base
-    cdef Py_ssize_t offset          # from there, that of the view included
+    cdef Py_ssize_t offset          # from the base, including the offset of the view
 
 
 cdef class Total:
-    """A result that is added up over the rows, and where it goes."""
+    """A result that is added up over the rows, and its destination."""
     cdef Buffer buffer
     cdef Py_ssize_t total
     cdef int base
@@ -59,14 +59,14 @@ cdef class Total:
 
 
 cdef class Allocation:
-    """Where each buffer lies between regions."""
+    """The offset of each buffer between regions."""
     cdef Joined joined
     cdef Partition partition
-    cdef Place *of                  # each buffer, by number
+    cdef Place *of                  # by number of the buffer
     cdef list memories
     cdef Py_ssize_t arena
-    cdef list totals                # of each region: what it adds up,
-    cdef list total_bytes           # and how many bytes that takes
+    cdef list totals                # for each region: the results that it adds up
+    cdef list total_bytes           # for each region: the bytes of these totals
     cdef Located located(self, View v)
     cdef int found(self, Buffer r, str kind, object which=?) except -1
     cdef int total(self, FusedRegion region) except -1

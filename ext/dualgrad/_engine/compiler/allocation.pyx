@@ -2,10 +2,10 @@
 
 Design
 ------
-Offsets are given out by lifetimes, in the order of the operations; the memory of a result that is no longer read is
-used again. Results that are read by later regions lie in one arena. Results of the program are arrays of their own, and
-so are results of kernels. A result that only its own region reads lies in the memory of a tile; the emitter finds its
-offset there, when it makes the instructions (emitter.pyx), from a `FreeList` of this file.
+Offsets follow lifetimes, in the order of the operations; the memory of a result without further readers is reused.
+Results that later regions read lie in one arena. Results of the program and of kernels are arrays of their own. A
+result that only its own region reads lies in the memory of a tile. While it makes the instructions, the emitter
+(emitter.pyx) finds the offset there, with a `FreeList` of this module.
 """
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
 
@@ -17,12 +17,12 @@ from .views cimport Buffer, View
 
 
 cdef Py_ssize_t aligned(Py_ssize_t nbytes):
-    """The bytes that `nbytes` take, in whole units of alignment."""
+    """Round `nbytes` up to a multiple of the alignment."""
     return (nbytes + ALIGN - 1) // ALIGN * ALIGN
 
 
 cdef class FreeList:
-    """Offsets in one piece of memory, by lifetimes: what is given back is taken again."""
+    """Offsets in one piece of memory, by lifetimes: freed offsets are reused."""
     def __cinit__(self):
         self.free = {}
 
@@ -42,7 +42,7 @@ cdef class FreeList:
         return (<list>offsets).pop()
 
     cdef Py_ssize_t keep(self, Py_ssize_t nbytes):
-        """Fresh memory: what is written there for the first block only has to outlive every block."""
+        """Memory that is never reused: data written for the first tile only must outlive all tiles."""
         self.end += aligned(nbytes)
         return self.end - aligned(nbytes)
 
@@ -58,7 +58,7 @@ cdef FreeList new_places(Rewrite rewrite):
 
 
 cdef Memory new_memory(list memories, Buffer r, str kind, object which):
-    """A base of its own for a buffer."""
+    """Give a buffer a base of its own."""
     cdef Memory made = Memory()
     made.base = N_BASES + <int>len(memories)
     made.typenum = r.typenum
@@ -84,7 +84,7 @@ cdef class Allocation:
         PyMem_Free(self.of)
 
     cdef Located located(self, View v):
-        """A view, where a run finds it."""
+        """A view with its base and offset."""
         cdef Place *place = &self.of[v.buffer.number]
         return new_located(v, place.base, place.offset)
 
@@ -94,7 +94,7 @@ cdef class Allocation:
         return 0
 
     cdef int total(self, FusedRegion region) except -1:
-        """Places for what a region adds up over its rows."""
+        """Lay out the totals that a region adds up over its rows."""
         cdef list totals = []
         cdef Py_ssize_t nbytes = 0
         cdef Operation o
@@ -116,7 +116,7 @@ cdef class Allocation:
         return 0
 
     cdef int place(self, FusedRegion region, FreeList places, set leaving) except -1:
-        """Places for what a region leaves behind."""
+        """Find places for the results of a region that outlive it."""
         cdef Operation o
         cdef Buffer r
         for o in region.operations:
@@ -149,10 +149,10 @@ cdef Allocation new_allocation(Joined joined):
 
 
 cdef Allocation allocated(Joined joined):
-    """Places for everything that lives on between regions."""
+    """Find places for all memory that outlives a region."""
     cdef Allocation a = new_allocation(joined)
     cdef FreeList places = new_places(ARENA_REUSED)
-    cdef dict dying = {}                        # region -> buffers that it reads last
+    cdef dict dying = {}                        # region -> results that it is the last to read
     cdef set leaving = {(<View>v).buffer for v in a.partition.lowered.results}
     cdef Buffer r
     cdef Operation o

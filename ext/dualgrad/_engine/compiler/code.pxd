@@ -1,40 +1,40 @@
-# Regions as the executor runs them. See code.pyx.
+# Regions in the form that the executor runs. See code.pyx.
 from .executor cimport dg_instruction, dg_scalar, dg_streams
 from .lowering cimport Operation
 from .partition cimport FusedRegion
 
 
 cdef class RegionCode:
-    """The instructions of a region, and what a run has to know of it."""
+    """The instructions of a region, and the facts about it that a run needs."""
     cdef FusedRegion region
-    cdef dg_instruction *code       # NULL where an operation has no compiled loop of ours
-    cdef dg_instruction *halves     # the same where products equal their transposes; NULL where none does
-    cdef dg_scalar *scalars         # the same on single numbers; NULL where few are
+    cdef dg_instruction *code       # NULL for an operation without a compiled loop of ours
+    cdef dg_instruction *halves     # `code` for symmetric products, computing half of each; NULL if there are none
+    cdef dg_scalar *scalars         # `code` on single numbers; NULL if few instructions are
     cdef Py_ssize_t count
-    cdef dg_streams ahead           # what it walks along in memory that does not stay in cache
+    cdef dg_streams ahead           # memory outside of the cache that it walks along, to be prefetched
     cdef Py_ssize_t n_rows
-    cdef Py_ssize_t block           # rows of a block
+    cdef Py_ssize_t block           # rows of a tile
     cdef Py_ssize_t block_bytes
-    cdef list totals                # what is added up
+    cdef list totals                # the results that it adds up
     cdef Py_ssize_t total_bytes
-    cdef list lookups               # (index array, axis, shape it is used on) to be looked at before it starts
-    cdef list operands              # of an operation without a compiled loop of ours,
-    cdef int result                 # and the base of its result
+    cdef list lookups               # (index array, axis, shape that it indexes), to be checked before the region runs
+    cdef list operands              # operands, if it has no compiled loop of ours,
+    cdef int result                 # and the base of the result
     cdef bint products
-    cdef bint simple                # instructions one after the other, nothing to look up before or to add up after
-    cdef bint large                 # worth handing the interpreter over
-    cdef int workers                # threads it is worth
-    cdef list listing               # for each instruction (opcode, type number, fusion) of what it calls, or None
-    cdef object native              # None; then a NativeCode, or False where there will be none
-    cdef double heat                # seconds, about, that it has run without
-    cdef list kept                  # for each operation where its result goes: "block", "memory" or "total"
+    cdef bint simple                # instructions in sequence; no lookups before, no totals after
+    cdef bint large                 # large enough to release the GIL
+    cdef int workers                # the most threads that pay
+    cdef list listing               # for each instruction (opcode, type number, fusion) of its call, or None
+    cdef object native              # None; later a NativeCode, or False if it gets none
+    cdef double heat                # approximate seconds that it has run without native code
+    cdef list kept                  # for each operation the kind of memory of its result: "block", "memory" or "total"
 
 
 cdef class Code:
-    """A program as instructions, and the memory that they need."""
+    """A program as instructions, and the memory that they use."""
     cdef list regions
-    cdef list memories              # memory that is found anew at each run
-    cdef list results               # views that leave the program: outputs, then effects
+    cdef list memories              # memory whose address each run sets
+    cdef list results               # views of the results: outputs, then effects
     cdef Py_ssize_t arena
     cdef Py_ssize_t block_bytes
     cdef Py_ssize_t total_bytes

@@ -1,9 +1,10 @@
-"""Code: the instructions of a region behind each other, as the executor reads them.
+"""Code: the instructions of a region as one array, which the executor reads.
 
 Design
 ------
-This is the one place where memory of C belongs to the objects of a plan. A region that is mostly work on single numbers
-gets a second, smaller form of its instructions: a long program of that kind is bound by the memory of them.
+Only this module allocates C memory that the objects of a plan own. A region that works mostly on single numbers gets a
+second, smaller form of its instructions: the speed of long programs of this kind depends on the size of their
+instructions.
 """
 cimport numpy as cnp
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
@@ -32,7 +33,7 @@ cdef class RegionCode:
 
 
 cdef int finish_code(RegionCode made, list code) except -1:
-    """The instructions behind each other."""
+    """Copy the instructions into one array."""
     cdef Py_ssize_t i
     PyMem_Free(made.code)
     made.listing = [(<Instruction>x).primitive for x in code]
@@ -46,7 +47,7 @@ cdef int finish_code(RegionCode made, list code) except -1:
 
 
 cdef int with_halves(RegionCode made, list code) except -1:
-    """The instructions once more, if some of them are products of which half is enough."""
+    """Copy the instructions once more, with half of each symmetric product, if there are any."""
     cdef Instruction x
     cdef Py_ssize_t i
     PyMem_Free(made.halves)
@@ -65,7 +66,7 @@ cdef int with_halves(RegionCode made, list code) except -1:
 
 
 cdef int finish_scalars(RegionCode made) except -1:
-    """The instructions once more, as far as they are on single numbers, if most of them are."""
+    """Make the smaller form of the instructions, if most of them work on single numbers."""
     cdef Py_ssize_t i, n = 0
     cdef int k
     cdef dg_instruction *p
@@ -106,14 +107,14 @@ cdef int finish_scalars(RegionCode made) except -1:
     return 0
 
 
-# Operations on single numbers that need no call; a sum as its additions.
+# Operations on single numbers that need no call. A sum is a sequence of additions.
 cdef dict NUMBERS = {OP_MUL: DG_F_MUL, OP_ABSORB_MUL: DG_F_ABSORB, OP_ADD: DG_F_ADD,
                      OP_SUM: DG_F_ADD, OP_SUB: DG_F_SUB,
                      OP_NEG: DG_S_NEG, OP_SQUARE: DG_S_SQUARE, OP_DIV: DG_S_DIV, OP_RECIPROCAL: DG_S_RECIPROCAL}
 
 
 cdef bint on_numbers(const dg_instruction *p) noexcept:
-    """Whether an instruction is an elementwise loop over one number, whose places fit into few bits."""
+    """True if an instruction is an elementwise loop over one number, and its offsets fit into 31 bits."""
     cdef int k
     if p.kind != DG_LOOP or p.width != 1 or p.period != 0:
         return False

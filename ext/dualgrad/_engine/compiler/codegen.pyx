@@ -1,4 +1,4 @@
-"""Code generation: the instructions of each operation, by the manner in which it is done."""
+"""Code generation: the instructions of each operation, depending on its manner."""
 from .emitter cimport Emitter, Ones, new_emitter
 from .executor cimport *
 from .instructions cimport Instruction, new_instruction
@@ -11,7 +11,7 @@ from .views cimport Buffer, View, broadcast_strides, packed, product
 
 
 cdef int emit(Emitter e, Operation o) except -1:
-    """The instructions of an operation."""
+    """Append the instructions of an operation."""
     cdef Py_ssize_t first = len(e.code)
     e.spent = []
     if o.kind == AS_LOOP or o.kind == AS_SELECT or o.kind == AS_CAST:
@@ -32,7 +32,7 @@ cdef int emit(Emitter e, Operation o) except -1:
 
 
 cdef int emit_loop(Emitter e, Operation o) except -1:
-    """A loop over elements, a selection or a conversion."""
+    """Append an elementwise loop, a selection or a conversion."""
     cdef View v
     cdef tuple shape = o.out.shape
     cdef Py_ssize_t item = o.out.item, width = e.width(shape), period = 0, advance
@@ -64,7 +64,7 @@ cdef int emit_loop(Emitter e, Operation o) except -1:
 
 
 cdef int emit_scaled(Emitter e, Operation o) except -1:
-    """Rows times numbers."""
+    """Append a product of rows with numbers, one or several per row."""
     cdef View v
     cdef int k
     cdef list places = [e.place(v, broadcast_strides(v, o.out.shape)[0]) for v in o.ins]
@@ -77,7 +77,7 @@ cdef int emit_scaled(Emitter e, Operation o) except -1:
 
 
 cdef int emit_copies(Emitter e, Operation o) except -1:
-    """Views put into their places; None stands for zeros elsewhere."""
+    """Append copies of views into parts of the result; None stands for zeros in the rest."""
     cdef tuple target = e.result(o.out), to, source
     cdef Py_ssize_t row = e.partition.row_size(o.out), start, first
     cdef View v
@@ -86,7 +86,7 @@ cdef int emit_copies(Emitter e, Operation o) except -1:
             emit_zeros(e, o, target)
             continue
         offset, strides, v = part
-        if e.margins.of[v.buffer.number].within == o.out.number:      # it is there already
+        if e.margins.of[v.buffer.number].within == o.out.number:      # made there, so no copy is needed
             continue
         if not e.rows:
             to = (target[0], target[1] + offset, 0, 0)
@@ -103,7 +103,8 @@ cdef int emit_copies(Emitter e, Operation o) except -1:
 
 
 cdef int emit_zeros(Emitter e, Operation o, tuple target) except -1:
-    """Zeros where the one part of a copy leaves something out: in rows of its own, or all over."""
+    """Zero the elements that the single part of a copy leaves out. If the part has whole rows, zero only the other
+    rows."""
     cdef Py_ssize_t start, stop, row, width
     cdef View v
     offset, _, v = o.params[1]
@@ -121,7 +122,7 @@ cdef int emit_zeros(Emitter e, Operation o, tuple target) except -1:
 
 
 cdef int emit_picks(Emitter e, Operation o) except -1:
-    """Picks taken out of an array, or added up in one."""
+    """Append a gather or a scatter."""
     cdef View v = <View>o.ins[0], index
     cdef bint gather = o.kind == AS_GATHER
     cdef Py_ssize_t item = o.out.item, step = item, stack = 1, count
@@ -130,7 +131,7 @@ cdef int emit_picks(Emitter e, Operation o) except -1:
     cdef tuple along = o.out.shape if gather else v.shape, picks, strides, target
     outer, whole = <tuple>o.params
     picks = along[outer:len(along) - (len(whole) - n - outer)]
-    strides = v.strides if gather else packed(whole, item)     # of what is indexed
+    strides = v.strides if gather else packed(whole, item)     # of the indexed array
     if gather:
         place = e.place(v, v.strides[0] if outer else 0)
     else:
@@ -146,7 +147,7 @@ cdef int emit_picks(Emitter e, Operation o) except -1:
     if not gather and not e.partition.of[o.out.number].added:
         e.zero(target, e.width(o.out.shape), item)
     count = product(picks)
-    apart = [0, 0]                          # bytes from sample to sample: of what is indexed, and of the picks
+    apart = [0, 0]                          # bytes between samples: in the indexed array, and in the other
     if outer:
         stack = -1 if e.rows else along[0]
         apart = [strides[0], steps[0] * product(along[1:])]
@@ -164,7 +165,7 @@ cdef int emit_picks(Emitter e, Operation o) except -1:
 
 
 cdef Emitter emitted(Allocation allocation, FusedRegion region, Py_ssize_t halo, Py_ssize_t block, Ones ones):
-    """The instructions of a region for a block of some rows."""
+    """Make the instructions of a region for tiles of `block` rows."""
     cdef Emitter e = new_emitter(allocation, region, halo, block, ones)
     cdef dict last = {}
     cdef Operation o

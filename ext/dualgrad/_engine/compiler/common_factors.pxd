@@ -1,4 +1,4 @@
-# Products of multiples of what was multiplied already. See common_factors.pyx.
+# Matrix products replaced by multiples of earlier products. See common_factors.pyx.
 from .program cimport Program
 
 

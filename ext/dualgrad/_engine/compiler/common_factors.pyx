@@ -1,15 +1,16 @@
-"""Multiples: matrix products that need not be done, since a product of which they are a multiple is there already.
+"""Common factors: replace a matrix product by a multiple of an earlier product.
 
 Design
 ------
-A loss that contains derivatives sends the same direction through the same linear maps more than once: the direction
-itself when its derivative is taken, and that direction times a cotangent, another number for each sample, when the loss
-is differentiated. A factor for each row goes through everything that is linear along the rows,
+A loss with derivatives in it sends the same direction through the same linear maps more than once. First it sends the
+direction itself, to take its derivative. When the loss is differentiated, it sends the direction times a cotangent,
+with another factor for each sample. A factor for each row passes through all operations that are linear along the rows,
 
     (c x) w = c (x w)        (c x) y = c (x y)        c x + c y = c (x + y)
 
-so where ``x w`` is a result already, the matrix product is a multiplication by c. A slot that is a factor times another
-slot is remembered as such, and so is what is computed from it, as long as the same was computed from the other slot.
+so if ``x w`` is already computed, the other matrix product is a multiplication by c. The search records each slot that
+is a factor times another slot. It then records the steps that read it, if the same steps were applied to the other
+slot.
 
 This changes the order of operations, so the last digits may differ. Rounding errors have the same bound: each element
 is a sum over the same products, multiplied by c before or after.
@@ -25,23 +26,23 @@ from .tables cimport StepIndex
 
 
 cdef class Search:
-    """What is known of the slots of a program."""
+    """Facts about the slots of a program."""
     cdef Program program
     cdef StepIndex index            # the steps so far
-    cdef dict multiples             # slot -> (the product's opcode, factor, the other slot)
-    cdef dict scaled                # (factor, the other slot) -> slot
-    cdef dict transposed            # slot -> the slot of its transpose,
-    cdef dict straight              # and that slot -> slot
-    cdef dict seeds                 # (type, shape, column) -> constant with ones in that column, and zeros
+    cdef dict multiples             # slot -> (opcode of the product, factor, unscaled slot)
+    cdef dict scaled                # (factor, unscaled slot) -> slot
+    cdef dict transposed            # slot -> slot of its transpose
+    cdef dict straight              # slot of a transpose -> slot that it transposes
+    cdef dict seeds                 # (dtype, shape, column) -> slot of a constant: ones in that column, zeros elsewhere
 
     cdef bint varies_by_row(self, int c, int x, int out) except -1:
-        """Whether a slot is a factor for each row of another one, their product."""
+        """True if c * x = out multiplies each row of x by one number."""
         cdef tuple f = self.program.shapes[c], shape = self.program.shapes[out]
         return (f != shape and len(shape) > 0 and self.program.shapes[x] == shape and self.broadcasts(c, x, out)
                 and (not f or f[len(f) - 1] == 1))
 
     cdef bint broadcasts(self, int c, int x, int out) except -1:
-        """Whether the product of two slots has the shape of a third; the type is that of all three."""
+        """True if the product of slots c and x has the shape of `out`. All three have the same dtype."""
         cdef Program p = self.program
         cdef tuple f = p.shapes[c], g = p.shapes[x], shape = p.shapes[out]
         cdef int i, n = len(shape)
@@ -59,7 +60,7 @@ cdef class Search:
         return True
 
     cdef tuple seeded(self, int op, object params, tuple ins, int out):
-        """One column put between zeros: a multiple of a one between zeros."""
+        """One column between zeros, as a multiple of a constant with ones in that column."""
         cdef int c = -1, column
         column = self.column_between(params, ins, out, &c) if op == OP_CONCAT else self.column_of(params, ins, &c)
         if column < 0:
@@ -71,7 +72,7 @@ cdef class Search:
         return OP_ABSORB_MUL, c, seed
 
     cdef int column_of(self, object params, tuple ins, int *c) except -2:
-        """The column that an operand becomes in an array of zeros; -1 if it becomes something else."""
+        """The column of zeros that an operand fills; -1 if it does not fill just one column."""
         cdef tuple shape, ranges
         cdef int i, last
         shape, ranges = params
@@ -85,7 +86,7 @@ cdef class Search:
         return ranges[last][0]
 
     cdef int column_between(self, int axis, tuple ins, int out, int *c) except -2:
-        """The place of the one column that is put between zeros; -1 if something else is put together."""
+        """Position of the only column between zeros; -1 if the parts are anything else."""
         cdef Program p = self.program
         cdef tuple shape = p.shapes[out]
         cdef int column = -1, place = 0
@@ -106,7 +107,7 @@ cdef class Search:
         return column
 
     cdef int note_seed(self, int slot) except -1:
-        """A constant that is one and the same unit vector in every row."""
+        """Record a constant whose rows are all the same unit vector."""
         cdef Program p = self.program
         cdef tuple shape = p.shapes[slot]
         if p.kinds[slot] != FROM_CONSTANT or len(shape) < 2 or 0 in shape:
@@ -118,14 +119,14 @@ cdef class Search:
         return 0
 
     cdef int result_of(self, int op, int a, int b) except -3:
-        """The slot of a step without settings; -1 if there is none."""
+        """The slot of a step without parameters; -1 if there is none."""
         cdef int[2] ins
         ins[0] = a
         ins[1] = b
         return self.index.find(op, None, ins, 2)
 
     cdef tuple derived(self, int op, tuple ins, int out):
-        """What a step computes as (opcode of the product, factor, a result that is there); None if it is not known."""
+        """A step's result as (opcode of the product, factor, earlier result); None if it is not a known multiple."""
         cdef int i, result
         cdef tuple one, other
         if op == OP_MATMUL:
@@ -163,8 +164,8 @@ cdef class Search:
         return None
 
     cdef int across(self, tuple ins) except -3:
-        """The slot of an equal product, in which a factor for each row belongs to the other operand: (c x)^T y is
-        x^T (c y). -1 if there is none."""
+        """The slot of an earlier product that is equal because a row factor may change sides: (c x)^T y is x^T (c y).
+        -1 if there is none."""
         cdef int x = self.straight.get(ins[0], -1), y = ins[1]
         cdef tuple one = self.multiples.get(x), other = self.multiples.get(y)
         if x < 0:
@@ -178,12 +179,12 @@ cdef class Search:
         return self.result_of(OP_MATMUL, x, y) if x >= 0 and y >= 0 else -1
 
     cdef int note_step(self, int op, tuple operands, int out) except -1:
-        """Note a step without settings; of equal ones the first."""
+        """Record a step without parameters, unless an equal step is already recorded."""
         cdef int[2] ins = [operands[0], operands[1]]
         return 0 if self.index.find(op, None, ins, 2) >= 0 else self.index.add(op, None, ins, 2, out)
 
     cdef list replaced(self):
-        """The steps, with multiplications in place of products; None if there are none."""
+        """The steps, with multiplications in place of matrix products; None if nothing changes."""
         cdef list steps = []
         cdef bint found = False
         cdef tuple multiple, ins
@@ -221,7 +222,7 @@ cdef class Search:
 
 
 cdef Program with_common_factors(Program program):
-    """The program with fewer matrix products, prepared again; itself if there are not fewer."""
+    """The program with fewer matrix products, prepared again; the program itself if it has no fewer."""
     cdef Search search
     cdef int products = 0
     for step in program.steps:

@@ -1,4 +1,4 @@
-# The instructions of a region, as they are put together. See emitter.pyx.
+# Instructions of a region under construction. See emitter.pyx.
 from .allocation cimport Allocation, FreeList
 from .horizontal_fusion cimport Joined
 from .instructions cimport Instruction
@@ -8,31 +8,31 @@ from .partition cimport Partition, FusedRegion
 from .views cimport Buffer, View
 
 cdef class Ones:
-    """Constants that products add up with: ones of each type."""
-    cdef list memories              # of the program: constants are added
-    cdef dict found                 # type -> (base, how many)
+    """Constants that hold ones, one for each dtype, as factors of products that compute sums."""
+    cdef list memories              # of the program; new constants are appended
+    cdef dict found                 # dtype -> (base, number of ones)
     cdef int base(self, int typenum, Py_ssize_t n) except -1
 
 
 cdef class Emitter:
-    """The instructions of a region, for a block of some rows."""
+    """The instructions of a region, for a tile of `block` rows."""
     cdef FusedRegion region
     cdef bint rows                  # the region has rows
     cdef Py_ssize_t block
-    cdef Py_ssize_t capacity        # the most rows that an operation of the region goes over at once
-    cdef Partition partition        # what the passes before have found
+    cdef Py_ssize_t capacity        # the most rows that an operation of the region processes at once
+    cdef Partition partition        # results of the earlier passes
     cdef Margins margins
     cdef Joined joined
     cdef Allocation allocation
     cdef Ones ones
     cdef list code                  # instructions
-    cdef dict local                 # buffer -> offset in block memory
+    cdef dict local                 # buffer -> offset in the memory of a tile
     cdef FreeList places
-    cdef dict begun                 # id of a group of results -> where it begins,
-    cdef dict alive                 # and how many of it are needed still
-    cdef dict expanded              # views repeated once for all blocks
-    cdef list spent                 # (bytes, offset) to be given back after the operation
-    cdef bint products              # matrices are multiplied
+    cdef dict begun                 # id of a group of results -> its offset
+    cdef dict alive                 # id of a group -> number of its results that are still needed
+    cdef dict expanded              # key of a view -> offset of its copy, which is made once for all tiles
+    cdef list spent                 # (bytes, offset) to be freed after the operation
+    cdef bint products              # the region multiplies matrices
     cdef Py_ssize_t width(self, tuple shape)
     cdef Py_ssize_t local_bytes(self, Buffer r)
     cdef tuple place(self, View v, Py_ssize_t row_stride)

@@ -1,10 +1,10 @@
-"""The instructions of a region, as they are put together, and where everything lies that they read and write.
+"""The emitter collects the instructions of a region and finds the places that they read and write.
 
 Design
 ------
-Operands are places: a base (an input, a constant, a result, the memory of a block), an offset, and how far they move
-from row to row. An operand whose elements are not at equal distances is copied first; what is the same for every
-block is copied for the first one only, into memory with no other use.
+An operand is a place: a base (an input, a constant, a result, the memory of a tile), an offset, and strides from row to
+row. An operand whose elements are not at equal distances is copied first. An operand that is the same for every tile is
+copied for the first tile only, into memory with no other use.
 """
 from ..arrays.array import np
 from ..arrays.array cimport from_ndarray
@@ -19,13 +19,13 @@ from .schedule cimport is_kept
 from .views cimport Buffer, View, broadcast_strides, new_buffer, packed, product, step_of, view_of
 
 cdef enum:
-    ONES = 4096                     # the fewest that are kept, for products that add rows up
+    ONES = 4096                     # least number of ones in a constant, for products that add rows up
 
 
 cdef class Ones:
 
     cdef int base(self, int typenum, Py_ssize_t n) except -1:
-        """The base at which a run finds at least `n` ones."""
+        """The base of a constant with at least `n` ones."""
         cdef Buffer r
         base, count = self.found.get(typenum, (0, 0))
         if count < n:
@@ -42,8 +42,8 @@ cdef class Emitter:
         return product(shape[1:]) if self.rows else product(shape)
 
     cdef tuple place(self, View v, Py_ssize_t row_stride):
-        """(base, offset, row, local): where an operand lies, how far it moves from row to row of the whole array, and
-        of the block."""
+        """The place of an operand: (base, offset, row, local), with its row stride in the whole array and its row
+        stride in the tile."""
         cdef Buffer r = v.buffer
         cdef Making *made = &self.partition.of[r.number]
         cdef Place *at = &self.allocation.of[r.number]
@@ -54,12 +54,11 @@ cdef class Emitter:
             return at.base, at.offset + v.offset, row_stride if self.rows else 0, 0
         if not made.rows:
             return BLOCK, <Py_ssize_t>self.local[r] + v.offset, 0, 0
-        row = row_size_of(r)        # its memory begins with the rows before the block
+        row = row_size_of(r)        # rows before the tile come first in its memory
         return BLOCK, <Py_ssize_t>self.local[r] + v.offset + self.margins.of[r.number].before * row, 0, row
 
     cdef tuple operand(self, View v, tuple shape):
-        """(place, step) of a view that is repeated up to a shape; expanded by a copy where its elements are not at
-        equal distances."""
+        """(place, step) of a view broadcast to a shape; if its elements are not at equal distances, of a copy."""
         cdef tuple strides = broadcast_strides(v, shape)
         step = step_of(strides, shape, self.rows)
         if step is not None:
@@ -67,13 +66,13 @@ cdef class Emitter:
         return self.expand(v, strides, shape, self.capacity), v.buffer.item
 
     cdef bint repeats(self, View v, tuple shape):
-        """Whether a view is the same for every row, but not for every element of it."""
+        """True if a view is the same for all rows, but not a single number."""
         cdef tuple strides = broadcast_strides(v, shape)
         return (self.rows and step_of(strides, shape, True) is None and strides[0] == 0
                 and not self.partition.here(v, self.region))
 
     cdef tuple expand(self, View v, tuple strides, tuple shape, Py_ssize_t rows):
-        """A view copied in the order of a shape; once, into so many rows, if it is the same for every row."""
+        """Copy a view in the order of a shape. If it is the same for all rows, copy it once, to `rows` rows."""
         cdef bint once = self.repeats(v, shape)
         cdef Py_ssize_t offset, nbytes = v.buffer.item * self.width(shape), first = len(self.code)
         key = (v.buffer, v.offset, strides, shape, rows) if once else None
@@ -91,19 +90,19 @@ cdef class Emitter:
         return BLOCK, offset, 0, 0
 
     cdef Py_ssize_t local_bytes(self, Buffer r):
-        """Block memory of a result."""
+        """Bytes of a result in the memory of a tile."""
         cdef Margin *m = &self.margins.of[r.number]
         cdef bint by_rows = self.partition.of[r.number].rows
         return self.partition.row_size(r) * (self.block + m.before + m.after if by_rows else 1)
 
     cdef Py_ssize_t room(self, Py_ssize_t nbytes):
-        """Block memory of `nbytes` a row, until the operation is done."""
+        """Memory of the tile, `nbytes` for each row, until the operation is done."""
         cdef Py_ssize_t offset = self.places.take(nbytes * self.capacity)
         self.spent.append((nbytes * self.capacity, offset))
         return offset
 
     cdef Py_ssize_t scratch(self, Py_ssize_t nbytes):
-        """Block memory that does not grow with the rows, until the operation is done."""
+        """Memory of the tile with a fixed size, until the operation is done."""
         cdef Py_ssize_t offset = self.places.take(nbytes)
         self.spent.append((nbytes, offset))
         return offset
@@ -116,7 +115,7 @@ cdef class Emitter:
         for i in range(1 if rows else 0, len(shape)):
             if shape[i] != 1:
                 axes.append((shape[i], source_strides[i], target_strides[i]))
-        for extent, s, t in axes:               # adjacent axes become one
+        for extent, s, t in axes:               # merge adjacent axes
             i = <int>len(merged) - 1
             if i >= 0 and merged[i][1] == s * extent and merged[i][2] == t * extent:
                 note(AXES_MERGED)
@@ -127,8 +126,8 @@ cdef class Emitter:
                               item, once)
 
     cdef int copy_axes(self, tuple source, tuple target, tuple rows, list axes, Py_ssize_t item, bint once) except -1:
-        """Copies along some axes (extent, strides), and rows; several where there are more axes than an instruction
-        knows."""
+        """Append a copy along rows and some axes (extent, strides). If an instruction has room for fewer axes, split it
+        into several."""
         cdef Instruction made
         cdef Py_ssize_t k
         cdef int i
@@ -150,13 +149,13 @@ cdef class Emitter:
         return 0
 
     cdef Instruction add(self, int kind, list places, Py_ssize_t item):
-        """The next instruction."""
+        """Append an instruction."""
         cdef Instruction made = new_instruction(kind, places, item)
         self.code.append(made)
         return made
 
     cdef int limit(self, Py_ssize_t first, Py_ssize_t low, Py_ssize_t high) except -1:
-        """The rows that the instructions from one on go over."""
+        """Set the range of rows for all instructions from `first` on."""
         cdef Py_ssize_t i
         for i in range(first, len(self.code)):
             (<Instruction>self.code[i]).code.low = low
@@ -165,7 +164,7 @@ cdef class Emitter:
 
     cdef int zero(self, tuple target, Py_ssize_t width, Py_ssize_t item, Py_ssize_t low=0,
                   Py_ssize_t high=UNBOUND) except -1:
-        """Zeros, in some rows."""
+        """Zero some rows of a place."""
         cdef Instruction made = self.add(DG_ZERO, [target], item)
         made.code.width = width
         made.code.low = low
@@ -173,18 +172,18 @@ cdef class Emitter:
         return 0
 
     cdef int multiply(self, int typenum, list places, list dims, list strides) except -1:
-        """A product of matrices, or of stacks of them."""
+        """Append a product of matrices or of stacks of matrices."""
         self.add(DG_MATMUL, places, 0).multiplies(typenum, dims, strides)
         return 0
 
     cdef int multiply_rows(self, int typenum, Py_ssize_t item, Py_ssize_t width, list places, list dims,
                            list strides) except -1:
-        """A product over the rows of a block, which is added to a total."""
+        """Append a product over the rows of a tile, which is added to a total."""
         cdef Instruction made = self.add(DG_MATMUL_ONTO, places, 0)
         cdef bint own = made.multiplies(typenum, dims, strides)
         if made.adds_dots(typenum) or own:
             return 0
-        made.code.kind = DG_MATMUL_ADD              # the library's loop does not add
+        made.code.kind = DG_MATMUL_ADD              # the library's loop cannot add to a total
         made.operand(3, (BLOCK, self.scratch(width * item), 0, 0))
         made.totals(typenum)
         made.code.width = width
@@ -192,7 +191,7 @@ cdef class Emitter:
         return 0
 
     cdef tuple result(self, Buffer r):
-        """Where a result goes."""
+        """The place of a result; allocates memory of the tile if it stays there."""
         cdef Margin *m = &self.margins.of[r.number]
         cdef bint by_rows = self.partition.of[r.number].rows
         cdef Buffer around
@@ -207,7 +206,7 @@ cdef class Emitter:
         return self.place(view_of(r), row_size_of(r) if by_rows else 0)
 
     cdef Py_ssize_t beside(self, Buffer r, list group):
-        """The place of a result next to others."""
+        """The offset of a result in the memory of its group."""
         cdef Py_ssize_t nbytes = self.local_bytes(r)
         if id(group) not in self.begun:
             self.begun[id(group)] = self.places.take(nbytes * len(group))
@@ -225,7 +224,8 @@ cdef class Emitter:
         return 0
 
     cdef tuple gathered(self, View v, int row_axis):
-        """A factor copied into block memory, its rows first; (place, strides) in the order of its own axes."""
+        """Copy a factor into the memory of the tile, its rows first; return (place, strides) in the order of its own
+        axes."""
         cdef list order = [row_axis] + [i for i in range(len(v.shape)) if i != row_axis]
         cdef tuple shape = tuple([v.shape[i] for i in order])
         cdef tuple strides = tuple([v.strides[i] for i in order])
@@ -240,14 +240,14 @@ cdef class Emitter:
         return (BLOCK, offset, 0, 0), tuple(result)
 
     cdef tuple kept(self, View v):
-        """A shared factor copied into block memory once."""
+        """Copy a shared factor into the memory of the tile, once for all tiles."""
         cdef Py_ssize_t offset = self.places.keep(v.buffer.item * product(v.shape))
         cdef bint rows = self.rows
         cdef tuple made = packed(v.shape, v.buffer.item)
         cdef Py_ssize_t first = len(self.code)
         note(KEPT_FACTOR)
         place = self.place(v, 0)
-        if rows:               # as one row
+        if rows:               # treated as one row
             axes = list(zip(v.shape, v.strides, made))
             self.copy_axes(place, (BLOCK, offset, 0, 0), (0, 0), axes, v.buffer.item, True)
             self.limit(first, 0, 1)
@@ -256,7 +256,7 @@ cdef class Emitter:
         return (BLOCK, offset, 0, 0), made
 
     cdef int bound(self, Py_ssize_t first, Operation o) except -1:
-        """The rows that the instructions of an operation go over, where they do not know it themselves."""
+        """Set the range of rows for the instructions of an operation, unless they have one already."""
         cdef Instruction made
         cdef Py_ssize_t n = 1 if not self.rows else self.partition.rows_made(o), i
         for i in range(first, len(self.code)):

@@ -1,4 +1,4 @@
-# Programs by the entries of their arrays. See entries.pyx.
+# Programs on the nonzero entries of their arrays. See entries.pyx.
 from .program cimport Program
 
 

@@ -1,7 +1,7 @@
-"""Arrays that are mostly zeros as their entries: the compiler's side of `dualgrad/sparse/entrywise.py`.
+"""Represent arrays that are mostly zeros by their entries: the compiler's side of `dualgrad/sparse/entrywise.py`.
 
-A program is looked at if it has a constant that may be mostly zeros: unit vectors, or what steps on constants have made
-of them. What is found are further slots and other steps.
+A program qualifies if it has a constant that may be mostly zeros: unit vectors, or results of steps on constants. The
+search returns further slots and the new steps.
 """
 from ..arrays.array cimport BY_ENTRIES, HOOKS, Array, from_ndarray, uniform
 from ..arrays.thread cimport dg_thread, thread_state
@@ -11,11 +11,11 @@ from .program cimport FROM_CONSTANT, FROM_STEP, Program
 from .rewrites cimport BY_ENTRIES_ALONE, note
 
 cdef enum:
-    FEW = 16                        # elements of an array that is worth a look
+    FEW = 16                        # least elements of a constant that is worth the search
 
 
 cdef Program with_entries(Program program):
-    """The program by entries; None where that is not less work."""
+    """The program on entries; None if that is not less work."""
     cdef Array a
     cdef bint worth_a_look = False
     for kind, source in zip(program.kinds, program.sources):
@@ -32,7 +32,7 @@ cdef Program with_entries(Program program):
 
 
 cdef object found_outside_of_calls(Program program):
-    """What is found by computing with constants, which no recording and no eager call has to know of."""
+    """Search for entries. Recordings and eager calls must not see the search, which computes with constants."""
     cdef dg_thread *thread = thread_state()
     cdef bint deferring = thread.deferring
     cdef Tracer tracer = active_tracer()

@@ -1,19 +1,19 @@
-"""Factoring: sums are taken before matrix products where that leaves fewer products.
+"""Factoring: take sums before matrix products where that leaves fewer products.
 
 Design
 ------
-Where a loss adds up derivatives that were taken one by one, say the second ones along each axis, each of them has a way
-back of its own through the same layers,
+A loss may add up derivatives that were taken one by one, say the second derivatives along each axis. Each of them has
+its own way back through the same layers,
 
     a w + b w = (a + b) w        w a + w b = w (a + b)
 
-and a single way for their sum is enough. The sums are at the end of these ways, and other linear steps lie between. So
-a sum is taken apart into its terms, terms that are one linear step of different operands become that step of the sum of
-these, and that sum is looked at in the same way. What is read elsewhere too is computed for that reader as before. In
-the end steps without a reader are dropped, and the program is taken if its products are fewer.
+but a single way for their sum is enough. The sums come at the end of these ways, with other linear steps in between. So
+the pass takes a sum apart into its terms. If several terms are the same linear step of different operands, it sums the
+operands and applies the step once; then it treats the new sum in the same way. A term with other readers is still
+computed for them. At the end, steps without a reader are dropped. The result is used if it has fewer products.
 
-In reverse mode cotangents of what is shared are added up before they go on, so these are the numbers of a function in
-which the layers are evaluated once. The order of operations changes, and with it the last digits.
+Reverse mode sums the cotangents of a shared value before it passes them on. So these are the numbers of a function that
+evaluates the layers once. The order of operations changes, and with it the last digits.
 """
 from ..primitives.opcodes cimport (OP_ABSORB_MUL, OP_ADD, OP_MATMUL, OP_MUL, OP_NEG, OP_RESHAPE, OP_SUB, OP_SUM,
                                    OP_TRANSPOSE, OP_UNSLICE)
@@ -23,27 +23,27 @@ from .program cimport FROM_STEP, Program
 from .rewrites cimport PRODUCT_OF_SUM, note
 
 cdef enum:
-    MOST_TERMS = 48                 # of a sum that are looked at
-    DEEPEST = 64                    # linear steps behind each other
-    ELEMENT = 6                     # operations of a product that take as long as an element of another step
+    MOST_TERMS = 48                 # most terms of a sum
+    DEEPEST = 64                    # most linear steps in a chain
+    ELEMENT = 6                     # operations of a product that take as long as one element of another step
 
 
 cdef class Factoring:
-    """A program in which sums come first, in the making."""
-    cdef Program program            # with the slots that are added
-    cdef dict makers                # slot -> the step that makes it
-    cdef dict known                 # (opcode, parameters, operands) -> the slot of that step
+    """The program under construction, in which sums come first."""
+    cdef Program program            # with the added slots
+    cdef dict makers                # slot -> the step that computes it
+    cdef dict known                 # (opcode, parameters, operands) -> the slot of such a step
     cdef dict sums                  # terms -> the slot of their sum
     cdef list steps
 
     cdef tuple maker(self, int slot):
-        """The step that makes a slot, if it has real numbers; else None."""
+        """The step that computes a slot with real numbers; else None."""
         return self.makers.get(slot) if is_real(self.program.typenums[slot]) else None
 
     # sums as terms
 
     cdef list terms_of(self, int slot, int sign):
-        """A sum as (sign, slot) of each of its terms, in their order."""
+        """The terms of a sum as (sign, slot), in order."""
         cdef list found = [], waiting = [(sign, slot)]
         cdef tuple step, ins
         while waiting:
@@ -61,7 +61,7 @@ cdef class Factoring:
         return found
 
     cdef bint is_sum(self, tuple step) except -1:
-        """Whether a step adds, subtracts or negates arrays of the shape of its result."""
+        """True if a step adds, subtracts or negates arrays with the shape of its result."""
         cdef int op = step[0]
         if (op != OP_ADD and op != OP_SUB and op != OP_NEG) or step[1] is not None:
             return False
@@ -71,8 +71,8 @@ cdef class Factoring:
         return True
 
     cdef list ways(self, int slot):
-        """How a term is a linear step of another slot: (opcode, parameters, the other operand or -1, the place of the
-        slot among the operands, its shape), and the slot."""
+        """The ways in which a slot is a linear step of another slot, the varied operand. Each is a pair: (opcode,
+        parameters, the other operand or -1, the index of the varied operand, its shape), and the varied operand."""
         cdef tuple step = self.maker(slot), ins
         cdef int op
         if step is None:
@@ -87,8 +87,8 @@ cdef class Factoring:
         return []
 
     cdef list groups(self, list terms):
-        """Terms that are one linear step of different slots: (the step as `ways` has it, places among the terms, the
-        slots with their signs), those of products first."""
+        """Group the terms that are the same linear step of different slots: pairs (step as in `ways`, the slots with
+        their signs). Products come first; a pair with None holds the remaining terms."""
         cdef dict found = {}
         cdef list chosen = []
         cdef set taken = set()
@@ -108,7 +108,7 @@ cdef class Factoring:
     # the new steps
 
     cdef int emit(self, int op, object params, tuple ins, int like, int out) except -1:
-        """The slot of a step: the given one, that of an equal step, or a new one of the form of another."""
+        """The slot of a step: `out`; or if that is -1, the slot of an equal step or a new slot like `like`."""
         cdef Program p = self.program
         if out < 0:
             found = self.known.get((op, params, ins))
@@ -124,7 +124,7 @@ cdef class Factoring:
         return out
 
     cdef int sum_of(self, list terms, int like, int out, int depth) except -1:
-        """The slot of a sum; `out` if that is a slot."""
+        """The slot of a sum: `out` if it is not negative."""
         cdef list chosen = self.groups(terms) if depth < DEEPEST else [], parts = []
         cdef object key = tuple(terms)
         cdef int inner, made
@@ -146,7 +146,7 @@ cdef class Factoring:
         return made
 
     cdef int added(self, list terms, int like, int out) except -1:
-        """The slot of a sum, term after term, those without a minus first."""
+        """The slot of a sum, added term by term, positive terms first."""
         cdef list ordered = [slot for sign, slot in terms if sign > 0]
         cdef Py_ssize_t positive = len(ordered), i
         cdef int made
@@ -160,7 +160,7 @@ cdef class Factoring:
         return made
 
     cdef int rewrite(self, list steps, bytearray inside) except -1:
-        """All steps; `inside` says of each slot whether only sums read it."""
+        """Rewrite all steps; `inside` marks slots that only sums read."""
         cdef list terms
         for step in steps:
             op, params, ins, out = step
@@ -176,7 +176,7 @@ cdef class Factoring:
 
 
 cdef double cost_of(Program program, int *products) except -1.0:
-    """Operations of the products, and as many for each element of another step as take the same time."""
+    """Cost of a program: operations of its products, plus the equivalent for each element of another step."""
     cdef double total = 0.0
     cdef int op
     for op, _, ins, out in program.steps:
@@ -193,7 +193,7 @@ cdef double cost_of(Program program, int *products) except -1.0:
 
 
 cdef bint have_common_factors(Program program) except -1:
-    """Whether two products have the same factor on the same side."""
+    """True if two products have the same factor on the same side."""
     cdef set seen = set()
     for op, _, ins, _ in program.steps:
         if op == OP_MATMUL:
@@ -205,7 +205,7 @@ cdef bint have_common_factors(Program program) except -1:
 
 
 cdef bytearray read_by_sums(Program program):
-    """For each slot whether only sums and differences read it."""
+    """For each slot, 1 if only sums and differences read it."""
     cdef bytearray found = bytearray(b"\1") * len(program.kinds)
     for slot in program.outputs + [slot for _, slot in program.effects]:
         found[slot] = 0
@@ -217,7 +217,7 @@ cdef bytearray read_by_sums(Program program):
 
 
 cdef Program with_sums_first(Program program):
-    """The program with fewer matrix products, prepared again; None if there would not be fewer."""
+    """The program with fewer matrix products, prepared again; None if it would not have fewer."""
     cdef Factoring f
     cdef int before = 0, after = 0
     cdef double cost

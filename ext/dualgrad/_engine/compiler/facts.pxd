@@ -1,4 +1,4 @@
-# What passes have made, as plain data. See facts.pyx.
+# Results of passes as plain data. See facts.pyx.
 from .allocation cimport Located, Memory
 from .code cimport RegionCode
 from .executor cimport dg_instruction

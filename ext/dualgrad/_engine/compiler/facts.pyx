@@ -1,9 +1,9 @@
-"""What each pass has made, as plain data: for texts, for the specification, and for tests.
+"""The result of each pass as plain data, for printed texts, for the specification, and for tests.
 
 Design
 ------
-A buffer is known by its number, an operation by the number of the buffer that it makes. So the facts of several passes
-about one thing have one key. Instructions are read back as the executor finds them, not as they were meant to be. Runs
+The key of a buffer is its number; the key of an operation is the number of its result. So facts from several passes
+about one thing share a key. Instructions are read back from the executor's memory, whatever the passes intended. Runs
 and passes do not use these facts.
 """
 from ..primitives.registry cimport op_name
@@ -21,7 +21,7 @@ from .views cimport Buffer, View, view_of
 
 
 cdef dict facts_of(object made):
-    """What a pass has made, as plain data."""
+    """The result of a pass as plain data."""
     if isinstance(made, Program):
         return program_facts(<Program>made)
     if isinstance(made, Lowered):

@@ -3,11 +3,11 @@ from .margins cimport Margins
 
 
 cdef class Joined:
-    """The regions, with matrix products that share a factor behind each other."""
+    """The regions, with fused matrix products next to each other."""
     cdef Margins margins
     cdef list regions
-    cdef dict mates                 # product -> the products that are done together with it, the first of them for all
-    cdef dict groups                # buffer -> the results that are made next to each other, this one among them
+    cdef dict mates                 # product -> the products of its group; the first one is done for all
+    cdef dict groups                # buffer -> the results of its group, next to each other in memory
 
 
 cdef Joined with_products_joined(Margins margins)

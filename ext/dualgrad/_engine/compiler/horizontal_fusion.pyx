@@ -1,15 +1,15 @@
-"""Horizontal fusion: products of a block's rows with the same matrix become one product.
+"""Horizontal fusion: multiply the rows of several products with the same matrix in one product.
 
 Design
 ------
-The channels of a dual number or a jet, and derivatives taken one after the other, go through the same matrices. A block
-has few rows, so that it stays in cache, and a product of few rows spends much of its time on preparing the factor they
-share. Left factors that are made in block memory are therefore made next to each other, as if they were more rows, and
+The channels of a dual number or a jet go through the same matrices, and so do derivatives taken one after the other. A
+tile has few rows, so that it stays in cache. A product of few rows spends much of its time on preparing the shared
+factor. Therefore left factors in the memory of the tile are placed next to each other, as if they were more rows, and
 so are the results.
 
-Products are fused if equally many products come before them, counted along the longest way. None of these depends on
-another, and since what is done together has one depth, groups never wait for each other in a circle. In the end the
-operations are put into an order in which each comes after what it needs.
+Products are fused if the same number of products precedes each, counted along the longest path. Then none depends on
+another one, and since a group has a single depth, groups cannot wait for each other in a cycle. At the end, the
+operations are sorted so that each comes after the operations it depends on.
 """
 from .lowering cimport AS_MATMUL, Operation
 from .margins cimport NOWHERE, Margin, Margins
@@ -22,7 +22,7 @@ cdef enum:
 
 
 cdef bint is_local(Buffer r, Joined j, FusedRegion region) except -1:
-    """Whether a result is made row by row in block memory, and all of it is its own."""
+    """True if a result is made row by row in the memory of a tile, and shares none of it."""
     cdef Making *made = &j.margins.fused.partition.of[r.number]
     cdef Margin *m = &j.margins.of[r.number]
     return (made.region == region.number and made.rows and not made.outside and not made.added
@@ -30,7 +30,7 @@ cdef bint is_local(Buffer r, Joined j, FusedRegion region) except -1:
 
 
 cdef tuple key_of(Operation o, Joined j, FusedRegion region):
-    """What products that can be fused have in common; None for any other operation."""
+    """The key that products must share to be fused; None if an operation cannot be fused."""
     cdef View a, b
     if o.kind != AS_MATMUL or not is_local(o.out, j, region):
         return None
@@ -44,7 +44,7 @@ cdef tuple key_of(Operation o, Joined j, FusedRegion region):
 
 
 cdef list missing_of(list group, dict maker, set done):
-    """The operations that a group depends on, the last one first."""
+    """The operations that a group still waits for, the last one first."""
     cdef list missing = []
     cdef Operation o
     cdef View v
@@ -58,7 +58,7 @@ cdef list missing_of(list group, dict maker, set done):
 
 
 cdef list ordered(list operations, dict mates, dict maker):
-    """Each operation after what it needs, those that are done together behind each other, otherwise as they were."""
+    """Sort operations so that each follows its operands' makers and groups stay together; else keep the order."""
     cdef list order = [], stack, group, missing
     cdef set done = set()
     for o in operations:
@@ -79,8 +79,8 @@ cdef list ordered(list operations, dict mates, dict maker):
 
 
 cdef list alike(Joined j, FusedRegion region, dict maker):
-    """Products that can be fused, in groups: alike, equally deep, none with the left factor of another."""
-    cdef dict depths = {}, found = {}           # depths: of each result, the products on the longest way to it
+    """Groups of products that can be fused: same key, same depth, and no left factor twice."""
+    cdef dict depths = {}, found = {}           # depths: result -> number of products on the longest path to it
     cdef list group
     cdef Operation o, p
     cdef View v
@@ -105,7 +105,7 @@ cdef list alike(Joined j, FusedRegion region, dict maker):
 
 
 cdef FusedRegion joined_region(Joined j, FusedRegion region):
-    """The region with fused products behind each other."""
+    """The region with each group of fused products together."""
     cdef dict maker = {}
     cdef list group, groups
     cdef Operation o, p
@@ -114,7 +114,7 @@ cdef FusedRegion joined_region(Joined j, FusedRegion region):
         return region
     groups = alike(j, region, maker)
     for group in groups:
-        # a buffer may be asked for by two groups: results of one, left factors of another
+        # two groups may want the same buffer: as a result of one, and as a left factor of the other
         group = [o for o in group if key_of(o, j, region) is not None]
         if len(group) < 2:
             continue

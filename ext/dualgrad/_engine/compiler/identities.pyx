@@ -1,28 +1,28 @@
-"""Identities: a program with fewer steps that gives the same numbers, to the last bit.
+"""Identities: rewrite a program into one with fewer steps and the same numbers, bit for bit.
 
 Design
 ------
-Derivative rules leave signs and constant factors behind: a slope is the negative of something, a square brings a two.
-Rounding is symmetric, and a power of two only shifts the exponent, so these may go where they cost nothing:
+Derivative rules leave signs and constant factors behind: a partial may be a negative, and a square gives a factor of
+two. Rounding is symmetric, and a power of two only shifts the exponent, so these can be moved or removed at no cost:
 
-* A negation is not done but remembered: the slot is the negative of another one. Products and linear operations pass it
-  on, two of them cancel, sums become differences. It is done where the number itself is needed: by a function
-  that is not linear, or as a result.
-* c1 * (c2 * x) is (c1 * c2) * x where one of the constants is a power of two, and division by one is a product.
-* c1 * (c2 - x) is c1 c2 - c1 x where c1 is a power of two and c1 x is there already; likewise for a sum.
-* A derivative rule's product with a zero is zero, whatever the other factor; a sum with it is the other term.
-* A square is a product, since products can be fused with what reads them.
-* A choice whose condition is a constant, the same for all elements, is what it chooses.
-* Parts put into zeros, side by side, and added up, are one concatenation. Adding zero turns -0 into 0; where a part may
-  have that, zero is added to it.
+* A negation is recorded instead of computed: the slot is the negative of another slot. Products and linear operations
+  pass it on, two negations cancel, and sums become differences. It is computed where the number itself is needed: by a
+  function that is not linear, or as a result.
+* c1 * (c2 * x) becomes (c1 * c2) * x if one of the constants is a power of two, and division by one becomes a product.
+* c1 * (c2 - x) becomes c1 c2 - c1 x if c1 is a power of two and c1 x already exists; likewise for a sum.
+* `absorb_mul` with a zero is zero, whatever the other factor; a sum with that zero is the other term.
+* A square becomes a product, since products can be fused with their readers.
+* A choice with a constant condition, equal for all elements, becomes the chosen operand.
+* Parts that are put into zeros, do not overlap, and are added up become one concatenation. Adding zero turns -0 into 0;
+  so zero is added to a part that may contain -0.
 
-Steps that have become equal are one step. Steps without a reader are dropped in the end.
+Steps that have become equal are merged. Steps without a reader are dropped at the end.
 
 A sum that cancels is a positive zero, and so is the sum of the negatives. So a step that needs the negative of a sum
-reads the sum of the negatives, as it was recorded. Two things may still differ: the sign of a zero that is a
-product of `absorb_mul`, or that is added to others, and the last digit of numbers too small to be normal.
+reads the sum of the negatives, as it was recorded. Two things may still differ: the sign of a zero that is an
+`absorb_mul` product or is added to others, and the last digit of subnormal numbers.
 
-Only real types of four and eight bytes are looked at.
+Only real dtypes of four and eight bytes are rewritten.
 """
 cimport numpy as cnp
 from libc.math cimport INFINITY, frexp
@@ -37,27 +37,27 @@ from .rewrites cimport *
 from .tables cimport NO_KEY, SlotMap, StepIndex, tuple_of
 
 cdef enum:
-    SAFE = 64                       # powers of two up to this one, and constants of that size, are moved
-    DEEPEST = 8                     # sums within sums whose negation is deferred
+    SAFE = 64                       # constants from 2**-64 to 2**64 may be moved
+    DEEPEST = 8                     # most sums within sums with a deferred negation
 
 
 cdef class Rewriting:
-    """A program in the making, and what is known of its slots."""
+    """A program under construction, and facts about its slots."""
     cdef Program new
-    cdef SlotMap same               # slot -> the slot that it is equal to
-    cdef SlotMap minus              # slot -> the slot that it is the negative of,
-    cdef SlotMap depths             # how many sums within sums wait for that,
-    cdef dict put_off               # and the step as it was recorded: (opcode, parameters, operands)
-    cdef dict scaled                # slot -> (constant, slot): their product
-    cdef set zeros                  # slots that are products with zero
+    cdef SlotMap same               # slot -> an equal slot
+    cdef SlotMap minus              # slot -> the slot whose negative it is
+    cdef SlotMap depths             # slot of a deferred negation -> nesting depth of sums in it
+    cdef dict put_off               # slot of a deferred negation -> its recorded step: (opcode, parameters, operands)
+    cdef dict scaled                # slot -> (constant, slot): the factors of a product
+    cdef set zeros                  # slots that are zero throughout
     cdef dict shifted               # slot -> (opcode, operands): a sum or difference with a constant
-    cdef dict parts                 # slot -> (axis, [(start, stop, slot)]): parts that are put into zeros and added up
-    cdef set unsigned               # slots that are never -0
-    cdef StepIndex index            # the steps of the new program
-    cdef dict numbers               # slot of a constant, or (type, number) -> number, or slot of it
+    cdef dict parts                 # slot -> (axis, [(start, stop, slot)]): parts put into zeros and added up
+    cdef set unsigned               # slots without any -0
+    cdef StepIndex index            # steps of the new program
+    cdef dict numbers               # slot of a constant -> its number; (dtype, number) -> slot of a constant
 
     cdef int equal(self, int slot) noexcept:
-        """The slot that another one is equal to."""
+        """Follow a slot to the slot that it equals."""
         cdef int other = self.same.get(slot)
         while other >= 0:
             slot = other
@@ -65,7 +65,7 @@ cdef class Rewriting:
         return slot
 
     cdef int positive(self, int slot, bint *negative) noexcept:
-        """The slot that another one is equal to, up to the sign."""
+        """The slot that equals `slot` or its negative; flip `negative` for a negative."""
         cdef int other
         while True:
             slot = self.equal(slot)
@@ -76,7 +76,7 @@ cdef class Rewriting:
             slot = other
 
     cdef int needed(self, int slot) except -1:
-        """The slot that holds just this number; a deferred step that computes it is done now."""
+        """The slot that holds exactly this number. A deferred negation is computed now."""
         cdef int result, other
         cdef int[2] ins
         slot = self.equal(slot)
@@ -102,7 +102,7 @@ cdef class Rewriting:
         return result
 
     cdef int depth(self, tuple ins) except -1:
-        """How many sums within sums wait for their negation, those of the operands included."""
+        """The depth of nested sums in a new deferred negation, given the operands of its step."""
         cdef int depth = 0, slot
         for slot in ins:
             slot = self.equal(slot)
@@ -111,7 +111,7 @@ cdef class Rewriting:
         return depth + 1
 
     cdef int add(self, int op, object params, const int *ins, Py_ssize_t n, int slot, bint other=False) except -1:
-        """The slot of a step: the given one, another like it, or that of an equal step."""
+        """The slot of a step: the slot of an equal step, else the given slot, or with `other` a new slot like it."""
         cdef int found = NO_KEY
         if not EFFECTS[op]:
             found = self.index.find(op, params, ins, n)
@@ -126,7 +126,7 @@ cdef class Rewriting:
         return slot
 
     cdef int add_needed(self, int op, object params, tuple operands, int slot) except -1:
-        """The slot of a step on just these numbers."""
+        """The slot of a step whose operands are computed exactly, without deferred negations."""
         cdef Py_ssize_t n = len(operands), i
         cdef object memory = PyBytes_FromStringAndSize(NULL, n * sizeof(int))
         cdef int *ins = <int *>PyBytes_AS_STRING(memory)
@@ -135,7 +135,7 @@ cdef class Rewriting:
         return self.add(op, params, ins, n, slot)
 
     cdef int fresh(self, int like) except -1:
-        """A slot for a result of the type and shape of another one."""
+        """A new slot with the dtype and shape of `like`."""
         cdef Program p = self.new
         p.kinds.append(FROM_STEP)
         p.sources.append(None)
@@ -144,7 +144,7 @@ cdef class Rewriting:
         return len(p.kinds) - 1
 
     cdef int number(self, double value, int typenum) except -1:
-        """The slot of a constant."""
+        """The slot of a constant number."""
         cdef Array a
         slot = self.numbers.get((typenum, value))
         if slot is None:
@@ -157,7 +157,7 @@ cdef class Rewriting:
         return slot
 
     cdef double constant(self, int slot, int other, int out) except? -1:
-        """The factor that an operand is; 0 if it is none, or not one to be moved."""
+        """The value of an operand that is a constant factor; 0 if it is none, or too large or small to be moved."""
         cdef Program p = self.new
         cdef Array a
         cdef double value
@@ -171,7 +171,7 @@ cdef class Rewriting:
         return value if 2.0 ** -SAFE <= abs(value) <= 2.0 ** SAFE else 0.0
 
     cdef bint is_zero(self, int slot) except -1:
-        """Whether a slot is known to be zero throughout."""
+        """True if a slot is known to be zero throughout."""
         cdef Array a
         if slot in self.zeros:
             return True
@@ -181,7 +181,7 @@ cdef class Rewriting:
         return is_real(a.typenum) and uniform(a) and first_number(a) == 0.0
 
     cdef int become_zero(self, int out) except -1:
-        """Note that a result is zero throughout."""
+        """Record that a result is zero throughout."""
         cdef tuple shape = self.new.shapes[out]
         cdef int slot = self.number(0.0, self.new.typenums[out])
         note(FACTOR_ZERO)
@@ -192,13 +192,13 @@ cdef class Rewriting:
         return self.is_equal(out, slot)
 
     cdef int is_equal(self, int out, int slot) except -1:
-        """Note that a result is that of another step."""
+        """Record that slot `out` equals `slot`."""
         if slot != out:
             self.same.put(out, slot)
         return 0
 
     cdef int is_minus(self, int out, int slot, int op, object params, tuple ins, int depth=0) except -1:
-        """Note that a result is the negative of that of another step."""
+        """Record that `out` is the negative of `slot`, and keep its step, in case the number itself is needed."""
         self.minus.put(out, slot)
         self.depths.put(out, depth)
         self.put_off[out] = op, params, ins
@@ -238,7 +238,7 @@ cdef class Rewriting:
         return self.plain(op, params, ins, out)
 
     cdef int plain(self, int op, object params, tuple ins, int out) except -1:
-        """A step as it is."""
+        """Add a step unchanged."""
         return self.is_equal(out, self.add_needed(op, params, ins, out))
 
     cdef int choice(self, tuple ins, int out) except -1:
@@ -254,7 +254,7 @@ cdef class Rewriting:
         return self.plain(OP_WHERE, None, ins, out)
 
     cdef int linear(self, int op, object params, tuple ins, int out) except -1:
-        """A step whose result is negative with its operands: one or two."""
+        """Add a step with one or two operands, whose result changes sign with each of them."""
         cdef bint negative = False
         cdef int depth = self.depth(ins), i, slot
         cdef int[2] positive
@@ -273,7 +273,7 @@ cdef class Rewriting:
         return self.is_minus(out, slot, op, params, ins, depth)
 
     cdef int put_into_zeros(self, object params, tuple ins, int out) except -1:
-        """Note which part of a result is not zero, if that is a stretch of one axis."""
+        """Record the nonzero part of a result, if it is a range along a single axis."""
         cdef bint negative = False
         cdef int axis = -1, k
         for k, (n, (start, length, step)) in enumerate(zip(*params)):
@@ -288,7 +288,8 @@ cdef class Rewriting:
         return 0
 
     cdef tuple together(self, int a, int b):
-        """The parts of a sum: (axis, [(start, stop, slot)]); None if they overlap, or if it has others."""
+        """The combined parts of a sum, (axis, [(start, stop, slot)]); None if parts overlap or a term is anything
+        else."""
         cdef Py_ssize_t reached = 0
         cdef list parts
         if a not in self.parts or b not in self.parts or self.parts[a][0] != self.parts[b][0]:
@@ -301,7 +302,7 @@ cdef class Rewriting:
         return self.parts[a][0], parts
 
     cdef int joined(self, int axis, list parts, int out) except -1:
-        """The slot of parts side by side."""
+        """The slot of the concatenation of parts."""
         cdef list slots = []
         cdef int[2] ins
         for _, _, slot in parts:
@@ -328,7 +329,7 @@ cdef class Rewriting:
             c = self.constant(a, b, out)
             if c != 0.0:
                 a, b = b, a
-        if c != 0.0:                            # a times c
+        if c != 0.0:                            # a times the constant c
             if c < 0.0:
                 c = -c
                 negative = not negative
@@ -357,8 +358,8 @@ cdef class Rewriting:
         return self.is_minus(out, slot, op, None, operands) if negative else self.is_equal(out, slot)
 
     cdef int distributed(self, double c, int a, int out, bint negative) except -2:
-        """The slot of c times a sum with a constant, from a product that is there; -1 if it is not. Nothing is rounded
-        otherwise, and nothing overflows that would not, since the constant is of moderate size."""
+        """The slot of c times a sum with a constant, if the product with the other term exists; else -1. The constant
+        is of moderate size, so rounding and overflow stay the same."""
         cdef double k
         cdef int typenum = self.new.typenums[out], i, found
         cdef int[2] ins
@@ -419,7 +420,7 @@ cdef bint is_real(int typenum) noexcept:
 
 
 cdef bint is_power(double c):
-    """Whether a number is a power of two."""
+    """True if a number is a power of two."""
     cdef int exponent
     return c != 0.0 and abs(frexp(c, &exponent)) == 0.5
 

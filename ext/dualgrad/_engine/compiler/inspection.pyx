@@ -1,9 +1,9 @@
-"""A look at plans from outside: as plain data, and run with a clock. For `dualgrad.programs`.
+"""Inspection of plans, for `dualgrad.programs`: as plain data, and in runs with a clock.
 
 Design
 ------
-What is read back are the instructions themselves, as the executor finds them: a check of a plan must not be told
-what it was meant to be. A new kind of instruction needs its name in KINDS, and an entry in the table of
+The instructions themselves are read back from the executor's memory, because a check of a plan must not rely on what
+the passes intended. A new kind of instruction needs its name in KINDS, and an entry in the table of
 `dualgrad/programs/_instructions.py`.
 """
 from time import perf_counter
@@ -16,12 +16,12 @@ from .program cimport Program
 
 
 def plan_of(Program program not None):
-    """The plan of a program that is ready to run."""
+    """The plan of a prepared program."""
     return make_plan(program)
 
 
 def describe(Plan plan not None):
-    """A plan as plain data. Instructions are read back as the executor finds them."""
+    """A plan as plain data. Instructions are read back from the executor's memory."""
     cdef Memory m
     cdef RegionCode region
     cdef Located at
@@ -35,10 +35,10 @@ def describe(Plan plan not None):
 
 
 cdef list operations_on_numbers(Plan plan):
-    """The operations of a region that was made without any."""
+    """The operations of a region on single numbers, which was made without them."""
     cdef Located at
     cdef Memory m
-    cdef dict buffers = {}                # slot -> what it is known by
+    cdef dict buffers = {}                # slot -> id of its memory
     cdef list found = []
     p = plan.program
     where = {(m.kind, id(m.which)): id(m.identity) for m in plan.memories}
@@ -55,8 +55,8 @@ cdef list operations_on_numbers(Plan plan):
 
 
 cdef class TimedPlan(Plan):
-    """A plan that is run with a clock: each region, then its instructions one by one."""
-    cdef list seconds               # for each region (seconds, those of each instruction)
+    """A plan that runs with a clock: each region as a whole, then its instructions one by one."""
+    cdef list seconds               # for each region (seconds, [seconds of each instruction])
 
     cdef int run_region(self, object task, char **bases, int threads) except -1:
         cdef RegionCode region = <RegionCode>task
@@ -81,8 +81,11 @@ cdef class TimedPlan(Plan):
 
 
 def run_timed(Plan plan not None, list inputs):
-    """Run a plan on arrays: for each region (seconds, those of each instruction); None if a handle or a result
-    has changed its type or shape. Results are dropped, effects do not happen."""
+    """Run a plan on arrays; for each region return (seconds, [seconds of each instruction]). Results and effects are
+    dropped.
+
+    None if the dtype or shape of a handle or result has changed.
+    """
     cdef TimedPlan timed = TimedPlan()
     cdef Code code = Code()
     code.regions = plan.tasks

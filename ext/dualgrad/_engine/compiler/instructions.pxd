@@ -1,4 +1,4 @@
-# Instructions as the executor reads them. See instructions.pyx.
+# Instructions under construction. See instructions.pyx.
 cimport numpy as cnp
 
 from .executor cimport dg_instruction
@@ -6,15 +6,15 @@ from ..primitives.registry cimport dg_loop
 
 
 cdef enum:
-    UNBOUND = -1                    # rows of an instruction that is not told yet how many
+    UNBOUND = -1                    # last row of an instruction that is not yet set
 
 
 cdef class Instruction:
     cdef dg_instruction code
-    cdef object primitive           # whose loop it calls: (opcode, type number, fusion or where a conversion leads)
-    cdef bint own                   # it is done by a loop of products of ours
-    cdef Py_ssize_t half            # of a product that equals its transpose: how many columns do, or 0,
-    cdef Py_ssize_t half_from       # and the first of them
+    cdef object primitive           # the loop it calls: (opcode, type number, fusion or target of a conversion)
+    cdef bint own                   # a product loop of ours computes it
+    cdef Py_ssize_t half            # for a product that equals its transpose: the number of equal columns, or 0,
+    cdef Py_ssize_t half_from       # and the index of the first of them
     cdef int operand(self, int k, tuple place) except -1
     cdef int steps(self, list steps) except -1
     cdef int calls(self, int op, int typenum, object detail) except -1

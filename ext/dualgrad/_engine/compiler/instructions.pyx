@@ -1,9 +1,9 @@
-"""Instructions, as the executor reads them.
+"""Instructions under construction.
 
 Design
 ------
-While the code of a region is made each of its instructions is an object around the structure that the executor reads
-(executor/executor.h), with the loop that it calls. When their number is known they become one array (code.pyx).
+During code generation each instruction is an object around the structure that the executor reads (executor/executor.h),
+together with the loop that it calls. Afterwards they become one array (code.pyx).
 """
 cimport numpy as cnp
 
@@ -36,7 +36,7 @@ cdef extern from "executor/small.h":
 cdef class Instruction:
 
     cdef int operand(self, int k, tuple place) except -1:
-        """Where an operand, or the result, lies."""
+        """Set the place of an operand or of the result."""
         cdef dg_operand *arg = &self.code.arg[k]
         arg.base = place[0]
         arg.offset = place[1]
@@ -45,15 +45,15 @@ cdef class Instruction:
         return 0
 
     cdef int steps(self, list steps) except -1:
-        """Bytes from element to element of each operand and of the result."""
+        """Set the bytes between elements of each operand and of the result."""
         cdef int k
         for k in range(len(steps)):
             self.code.step[k] = steps[k]
         return 0
 
     cdef int calls(self, int op, int typenum, object detail) except -1:
-        """The elementwise loop of a primitive; `detail`: how it is fused, or what a conversion leads to: a type, or the
-        number of elements that are indexed."""
+        """Set the elementwise loop of a primitive. `detail`: its fusion, or the target of a conversion: a dtype, or the
+        length of the indexed axis."""
         cdef Loop *loop
         self.primitive = op, typenum, detail
         if self.code.kind == DG_CAST and op == OP_CAST:
@@ -63,7 +63,7 @@ cdef class Instruction:
             self.code.data = <void *><Py_ssize_t>detail
         elif self.code.kind == DG_LOOP and detail is not None:
             self.code.fn = fused_loop(detail[0], detail[1], detail[2], typenum == cnp.NPY_DOUBLE)
-            if detail[3] is not None:           # held by the region's listing
+            if detail[3] is not None:           # the region's listing keeps it alive
                 self.code.data = (<Array>detail[3]).data
         elif self.code.kind == DG_LOOP:
             loop = power_loop(typenum) if op == OP_POWER else find_loop(op, typenum)
@@ -72,8 +72,8 @@ cdef class Instruction:
         return 0
 
     cdef bint multiplies(self, int typenum, list dims, list strides) except -1:
-        """A product, of stacks of matrices: (stack, m, k, n), and where each of the nine strides leads. Whether it is
-        done by a loop of ours."""
+        """Set up a product of stacks of matrices: extents (stack, m, k, n) and nine strides. Return True if a loop of
+        ours computes it."""
         cdef Loop *loop = matmul_loop(typenum)
         cdef int k
         for k in range(4):
@@ -92,7 +92,7 @@ cdef class Instruction:
         return True
 
     cdef bint adds_dots(self, int typenum) except -1:
-        """Take the loop for few long sums, where the product is one that it adds up."""
+        """Switch to the loop for few long sums, if the operands are contiguous along them; return True if so."""
         cdef Py_ssize_t item = 8 if typenum == cnp.NPY_DOUBLE else 4
         if (not are_dots(typenum, self.code.dims[1] * self.code.dims[3]) or self.code.strides[4] != item
                 or self.code.strides[5] != item):
@@ -103,7 +103,7 @@ cdef class Instruction:
         return True
 
     cdef int totals(self, int typenum) except -1:
-        """What the instruction makes is added up."""
+        """Set the loop that adds the instruction's result to a total."""
         cdef Loop *loop = add_loop(typenum)
         if self.code.kind == DG_SUM_ALL:
             self.code.fn = loop.fn
@@ -116,7 +116,7 @@ cdef class Instruction:
         return 0
 
     cdef int picks(self, int typenum, bint wide, Py_ssize_t width, tuple extents, tuple strides) except -1:
-        """Picks by index arrays along some axes."""
+        """Set the parameters of a gather or scatter with index arrays along some axes."""
         cdef int k
         cdef dg_picks *p = &self.code.picks
         p.count = <int>len(extents)
@@ -131,27 +131,27 @@ cdef class Instruction:
 
 
 cdef bint has_cast(int source, int target) noexcept:
-    """Whether there is a loop that converts between the types."""
+    """True if there is a loop that converts between these dtypes."""
     return dg_cast_loop(source, target) is not NULL
 
 
 cdef dg_loop cast_loop(int source, int target) noexcept:
-    """The loop that converts between types; NULL where there is none."""
+    """The loop that converts between dtypes; NULL if there is none."""
     return dg_cast_loop(source, target)
 
 
 cdef bint has_index(int source) noexcept:
-    """Whether there is a loop that makes indices of numbers of a type."""
+    """True if there is a loop that converts numbers of a dtype to indices."""
     return dg_index_loop(source) is not NULL
 
 
 cdef dg_loop fused_loop(int inner, int outer, int second, int wide) noexcept:
-    """The loop of two or three elementwise operations; NULL where there is none. Its table is compiled here alone."""
+    """The loop of two or three elementwise operations; NULL if there is none. Only this module compiles its table."""
     return dg_fused_loop(inner, outer, second, wide)
 
 
 cdef dg_loop product_loop(int typenum, Py_ssize_t m, Py_ssize_t k, Py_ssize_t n, Py_ssize_t step):
-    """Our own loop for products of a type and of such extents, -1 for many; NULL where the library's is as fast."""
+    """Our own loop for products of these extents, -1 for many; NULL if the library's loop is as fast."""
     cdef dg_loop small = small_loop(typenum, m, k, n)
     if small is not NULL or not is_real(typenum):
         return small
@@ -159,17 +159,17 @@ cdef dg_loop product_loop(int typenum, Py_ssize_t m, Py_ssize_t k, Py_ssize_t n,
 
 
 cdef dg_loop small_loop(int typenum, Py_ssize_t m, Py_ssize_t k, Py_ssize_t n) noexcept:
-    """Our own loop for stacks of small matrices, which may have any strides; NULL for others."""
+    """Our own loop for stacks of small matrices with any strides; NULL for other extents."""
     return dg_small_loop(m, k, n, typenum == cnp.NPY_DOUBLE) if is_real(typenum) else NULL
 
 
 cdef bint are_dots(int typenum, Py_ssize_t n) noexcept:
-    """Whether there is a loop that adds up n sums of products at a time."""
+    """True if there is a loop that computes n sums of products at a time."""
     return is_real(typenum) and n <= DG_FEW_DOTS and dg_dots_loop(typenum == cnp.NPY_DOUBLE) is not NULL
 
 
 cdef Instruction new_instruction(int kind, list places, Py_ssize_t item):
-    """An instruction that reads from all places but the last, where its result goes."""
+    """An instruction that reads all places except the last one, and writes the last."""
     cdef Instruction made = Instruction()
     cdef int k
     made.code.kind = kind

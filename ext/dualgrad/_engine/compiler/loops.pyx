@@ -1,12 +1,11 @@
-"""Loops as instructions: steps forward, and steps backward from states that are kept.
+"""Loops as instructions: run the steps forwards, and backwards from stored states.
 
 Design
 ------
-What is carried from step to step lies in two places in turn. An entry of a stacked array is read, and made, where it
-lies in that array.
+The carry alternates between two places in memory. Entries of stacked arrays are read and written in place.
 
-The reverse of a loop runs it once more, keeps states, and goes back over the steps with the program of one step
-backwards. Where not all states may be kept, the schedule says which, and from where steps are run again.
+The reverse of a loop runs it once more, stores states, and then applies the program of one backward step to each step
+in reverse order. If not all states may be stored, a schedule tells which to store and from where to repeat steps.
 """
 cimport numpy as cnp
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
@@ -19,18 +18,18 @@ from .repetitions cimport Body, Choice, Repetition, Reversal
 from .steppers cimport Stepper
 
 cdef enum:
-    PATIENCE = 256              # steps between looks at signals
-    ROOM = 1 << 25              # bytes of states that are kept in any case
-    CLOSE = 16                  # bytes that parts of states are aligned to: many states of few numbers pass the cache
+    PATIENCE = 256              # steps between checks for signals
+    ROOM = 1 << 25              # bytes of states that may always be stored
+    CLOSE = 16                  # alignment of the parts of a state, in bytes; small, since many states pass the cache
 
 
 # ------------------------------------------------------------------------------------------------------ operands
 
 cdef class Parts:
-    """Parts side by side, each with a stride from number to number: entries of arrays, or copies of a state."""
+    """Several sequences in memory, each with a stride: entries of arrays, or copies of a state."""
     cdef int n
-    cdef char **first               # where each part of number 0 lies
-    cdef Py_ssize_t *strides        # bytes
+    cdef char **first               # for each part the address of its number 0
+    cdef Py_ssize_t *strides        # in bytes
 
     def __cinit__(self, int most):
         self.first = <char **>PyMem_Malloc(max(1, most) * sizeof(char *))
@@ -48,20 +47,20 @@ cdef class Parts:
         self.n += 1
 
     cdef void point(self, char **at, Py_ssize_t number) noexcept:
-        """Where the parts of a number are."""
+        """Write the addresses of the parts with this number."""
         cdef int i
         for i in range(self.n):
             at[i] = self.first[i] + number * self.strides[i]
 
 
 cdef class Operands:
-    """The operands of a loop, and where the entries of a step lie."""
-    cdef list arrays                # held while their memory is read
+    """The operands of a loop, and the addresses of the entries of a step."""
+    cdef list arrays                # keeps memory alive while it is read
     cdef Parts entries
-    cdef long long number           # of the entry
+    cdef long long number           # of the current entry
 
     cdef int take(self, Repetition loop, Stepper stepper, PyObject **args, int stacked_from) except -1:
-        """Set what all steps share. Entries begin with input `stacked_from`."""
+        """Set the inputs that all steps share. Entries begin at input `stacked_from`."""
         cdef int k = stacked_from + len(loop.stacked)
         cdef Array a
         self.arrays = []
@@ -78,21 +77,21 @@ cdef class Operands:
         return 0
 
     cdef Array held(self, PyObject *arg):
-        """An operand in order in memory."""
+        """A contiguous operand, kept alive."""
         cdef Array a = contiguous(<Array>arg)
         self.arrays.append(a)
         return a
 
     cdef void turn_to(self, Py_ssize_t number, char **at) noexcept:
-        """The entries of a number are the next inputs."""
+        """Make the entries with this number the next inputs."""
         self.number = number
         self.entries.point(at, number)
 
 
 cdef class State:
-    """What is carried from step to step: copies of it in one piece of memory."""
+    """Copies of the carry, in one piece of memory."""
     cdef char *memory
-    cdef Py_ssize_t nbytes          # of a copy
+    cdef Py_ssize_t nbytes          # of one copy
     cdef Parts parts
 
     def __cinit__(self, Body body not None, Py_ssize_t copies):
@@ -124,7 +123,7 @@ cdef Py_ssize_t close(Py_ssize_t nbytes) noexcept:
 
 
 cdef Parts stacked_results(Repetition loop, Array out):
-    """Where the entries of stacked results lie."""
+    """The addresses of the entries of stacked results."""
     cdef Body body = loop.body
     cdef Parts parts = Parts(body.made)
     cdef int k
@@ -140,13 +139,13 @@ cdef Array packed_results(Py_ssize_t nbytes):
 
 
 cdef list first_of(int first, int n, PyObject **args):
-    """The first carry, each part of it in order in memory."""
+    """The first carry, each part of it contiguous."""
     cdef int i
     return [contiguous(<Array>args[first + i]) for i in range(n)]
 
 
 cdef bint holds(Array a):
-    """Whether an array of truth values holds anywhere."""
+    """True if any truth value of an array holds."""
     cdef Py_ssize_t i
     a = contiguous(a)
     for i in range(a.size):
@@ -166,11 +165,11 @@ cdef bint any_byte(const char *data, Py_ssize_t n) noexcept:
 # --------------------------------------------------------------------------------------------------------- forward
 
 cdef class Walker:
-    """A loop that goes forward from step to step."""
+    """A loop that runs forwards, step by step."""
     cdef Repetition loop
     cdef Stepper stepper
     cdef Operands operands
-    cdef Py_ssize_t flags           # truth values of the body: whether there is another step
+    cdef Py_ssize_t flags           # bytes of truth values that decide on another step; 0: fixed number of steps
     cdef bytearray truth
 
     def __cinit__(self, Repetition loop not None):
@@ -190,7 +189,7 @@ cdef class Walker:
         return self.loop.n - 1 - i if self.loop.reverse else i
 
     cdef int step(self, Py_ssize_t i) except -1:
-        """Step i, from where the stepper's first inputs lie to where its first outputs do."""
+        """Run step i, from the addresses in the stepper's first inputs to the addresses in its first outputs."""
         if i % PATIENCE == 0:
             check_signals()
         if self.loop.stacked:
@@ -198,13 +197,13 @@ cdef class Walker:
         return self.stepper.step()
 
     cdef bint goes_on(self, Py_ssize_t i) noexcept:
-        """Whether there is a step i, after the one before."""
+        """True if step i follows step i - 1."""
         return i < self.loop.n if self.flags == 0 else any_byte(<char *>self.truth, self.flags)
 
 
 cdef Array run_loop(Repetition loop, PyObject **args):
-    """The results of a loop, packed. Operands: the first carry, stacked arrays, shared ones; where the body says
-    whether there is another step, the last operand says it of the first step."""
+    """Run a loop; return its packed results. Operands: the first carry, stacked arrays, shared arrays. If the body
+    decides on further steps, the last operand decides on the first one."""
     cdef Body body = loop.body
     cdef Walker walker = Walker(loop)
     cdef Stepper s = walker.stepper
@@ -233,26 +232,26 @@ cdef Array run_loop(Repetition loop, PyObject **args):
 
 
 cdef int last_operand(Repetition loop) except -1:
-    """The operand that says whether there is a first step: it stands behind all others."""
+    """The index of the operand that decides on the first step: after all others."""
     return loop.body.carried + len(loop.stacked) - loop.stacked.count(None) + len(loop.shared)
 
 
 # -------------------------------------------------------------------------------------------------------- backward
 
 cdef class Backward:
-    """A loop that is reversed: steps back, each from the state before it."""
+    """The reverse of a loop: backward steps, each from the state before its forward step."""
     cdef Walker ahead
     cdef Walker back
     cdef State cotangents
     cdef Array out
-    cdef Parts made                 # the entries of results in it
-    cdef char **state               # where the inputs of a step back lie that are the state before it
-    cdef list start                 # the first carry,
-    cdef list seed                  # and the cotangent of the last one
+    cdef Parts made                 # entries of the stacked results in `out`
+    cdef char **state               # addresses of the inputs of a backward step that hold the state
+    cdef list start                 # the first carry
+    cdef list seed                  # the cotangent of the last carry
     cdef Py_ssize_t visited
 
     cdef int visit(self, Py_ssize_t i) except -1:
-        """Take the cotangents back over step i, from the state that `state` points to."""
+        """Pull the cotangents back through step i, from the state at `state`."""
         cdef Body body = self.back.loop.body
         cdef Stepper s = self.back.stepper
         cdef Py_ssize_t entry = self.ahead.entry(i)
@@ -267,7 +266,8 @@ cdef class Backward:
         return 0
 
     cdef int from_all(self, State kept, object at_start, Py_ssize_t start, Py_ssize_t stop) except -1:
-        """The steps stop - 1, ..., start back, with the states after each of them there, and that before the first."""
+        """Pull back through steps stop - 1, ..., start, given the state before `start` and the states after the
+        others."""
         cdef Py_ssize_t i
         for i in range(stop - 1, start, -1):
             kept.parts.point(self.state, i - 1 - start)
@@ -278,17 +278,17 @@ cdef class Backward:
         return 0
 
     cdef int by_schedule(self, object schedule) except -1:
-        """All steps back, from the states that a schedule keeps."""
+        """Pull back through all steps, with the states that a schedule stores."""
         cdef Body body = self.ahead.loop.body
         cdef Stepper s = self.ahead.stepper
         cdef State moving = State(body, 2), all_states
-        cdef dict kept = {0: None}      # step -> the state before it
+        cdef dict kept = {0: None}      # step -> the state before it; None: the first carry
         cdef Py_ssize_t start, stop, first, i
         for start, stop, first in schedule:
             state = kept[start]
             self.point_to(s.ins, state)
             if first == start < stop:
-                all_states = None       # before there are others
+                all_states = None       # free the former ones first
                 all_states = State(body, stop - start)
                 for i in range(start, stop):
                     all_states.parts.point(s.outs, i - start)
@@ -310,7 +310,7 @@ cdef class Backward:
         return 0
 
     cdef int point_to(self, char **at, object state) except -1:
-        """Where the parts of a state are that is kept; None: the first carry."""
+        """Write the addresses of the parts of a stored state; None stands for the first carry."""
         cdef int k
         if state is not None:
             (<State>state).parts.point(at, 0)
@@ -320,7 +320,7 @@ cdef class Backward:
         return 0
 
     cdef State copy_of(self, char **at):
-        """A state of its own."""
+        """A copy of a state, in memory of its own."""
         cdef Body body = self.ahead.loop.body
         cdef State copy = State(body, 1)
         cdef int k
@@ -329,7 +329,7 @@ cdef class Backward:
         return copy
 
     cdef object first_run(self, Py_ssize_t room, bint going):
-        """(number of steps, states after each of them but the last; None where they are more than `room`)."""
+        """(number of steps, states after each step except the last); None for states if there are more than `room`."""
         cdef Body body = self.ahead.loop.body
         cdef Stepper s = self.ahead.stepper
         cdef Py_ssize_t n = self.ahead.loop.n, i = 0, copies = max(1, n - 1 if n >= 0 else min(room, 16))
@@ -355,7 +355,7 @@ cdef class Backward:
         return (n if n >= 0 else i), kept
 
     cdef Py_ssize_t count_on(self, Py_ssize_t i, State moving) except -1:
-        """The number of steps, counted from step i on."""
+        """Run from step i to the end; return the number of steps."""
         cdef Stepper s = self.ahead.stepper
         while True:
             moving.parts.point(s.outs, i % 2)
@@ -367,8 +367,8 @@ cdef class Backward:
 
 
 cdef Array run_reversed(Reversal r, PyObject **args):
-    """The cotangents of a loop, packed. Operands: those of the loop, then the first cotangents, then what the steps
-    backwards read beside."""
+    """Run the reverse of a loop; return the packed cotangents. Operands: the operands of the loop, the first
+    cotangents, and other inputs of the backward steps."""
     cdef Repetition forward = r.forward, backward = r.backward
     cdef Backward b = Backward()
     cdef Stepper s
@@ -401,7 +401,7 @@ cdef Array run_reversed(Reversal r, PyObject **args):
 
 
 cdef Py_ssize_t allowed(object states, Py_ssize_t nbytes) except -1:
-    """How many states may be kept: a number, as many as bytes hold, or as many as do not matter."""
+    """The number of states that may be stored: a given number, or as many as fit into a number of bytes."""
     if isinstance(states, float):
         return max(1, <Py_ssize_t>(<double>states / nbytes))
     return max(1, ROOM // nbytes) if states is None else <Py_ssize_t>states
@@ -410,7 +410,8 @@ cdef Py_ssize_t allowed(object states, Py_ssize_t nbytes) except -1:
 # ---------------------------------------------------------------------------------------------------------- choices
 
 cdef Array run_choice(Choice c, PyObject **args):
-    """The results of one of two branches, packed. Operands: the truth value, then what the branches read."""
+    """Run one of two branches; return its packed results. Operands: the truth value, then the inputs of both
+    branches."""
     cdef bint truth = holds(<Array>args[0])
     cdef Stepper s = Stepper(c.taken if truth else c.other)
     cdef Array out = packed_results(c.nbytes)

@@ -6,7 +6,7 @@ from .views cimport Buffer, View
 
 
 cdef enum:
-    MANY = 64                       # matrices of a stack that may be rows of a region
+    MANY = 64                       # least number of stacked matrices that may be the rows of a region
 
 
 cdef Loop *add_loop(int typenum) except NULL
@@ -15,25 +15,25 @@ cdef Loop *power_loop(int typenum) except NULL
 
 
 cdef enum Manner:
-    """How an operation is done."""
+    """The manner in which an operation is done."""
     AS_LOOP                         # an elementwise loop
     AS_SELECT
     AS_CAST
     AS_MATMUL
-    AS_CONTRACT                     # a product over two axes
+    AS_CONTRACT                     # a product contracted over two axes
     AS_SUM
-    AS_COPIES                       # views put into their places
+    AS_COPIES                       # copies of views into parts of the result
     AS_GATHER
     AS_SCATTER
-    AS_GENERIC                      # as eager execution would
-    AS_SCALE                        # rows times numbers: what scaling.pyx makes of loops
+    AS_GENERIC                      # as in eager execution
+    AS_SCALE                        # rows times numbers; scaling.pyx turns loops into it
 
 
-cdef tuple MANNERS                  # their names
+cdef tuple MANNERS                  # their names, in order
 
 
 cdef class Operation:
-    """One result from views."""
+    """One result, computed from views."""
     cdef int op
     cdef object params
     cdef list ins
@@ -43,11 +43,11 @@ cdef class Operation:
 
 cdef class Lowering:
     cdef Program program
-    cdef Py_ssize_t rows            # axes of this length come first in memory; 0: none does
-    cdef list views                 # of each slot
+    cdef Py_ssize_t rows            # axes of this length come first in memory; 0: no axis is moved
+    cdef list views                 # by slot
     cdef list buffers
     cdef list operations
-    cdef dict numbers               # id of the buffer of a constant -> buffer of the number that it repeats
+    cdef dict numbers               # buffer of a uniform constant -> buffer of its single number
     cdef int lower(self) except -1
     cdef Buffer made(self, int typenum, tuple shape)
     cdef View emit(self, Manner kind, int op, object params, list ins, int typenum, tuple shape)

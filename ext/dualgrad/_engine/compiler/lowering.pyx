@@ -2,21 +2,21 @@
 
 Design
 ------
-Reshapes, transposes, slices and broadcasts cost nothing: they are views, strides on the memory of a buffer (an input, a
-captured tensor, a constant or one result). What is left are operations with one result each, of a few kinds: loops over
-elements, selections, conversions, matrix products, contractions, sums, copies, picks, and generic ones, which run as
-eager execution would run them.
+Reshapes, transposes, slices and broadcasts cost nothing: they become views, which are strides on the memory of a buffer
+(an input, a captured tensor, a constant or a result). All else becomes operations with one result each, in a few
+manners: elementwise loops, selections, conversions, matrix products, contractions, sums, copies, gathers, scatters, and
+generic ones, which run as in eager execution.
 
-What becomes of a structural primitive is one of its parts (`Primitive.lowered`); here is what those are made of.
+Each structural primitive defines its own lowering (`Primitive.lowered`); this module has the parts for it.
 
-*Order of axes.* Derivatives along many directions come with the directions as first axis, and the samples behind it. If
-the samples are the rows that a program is run over, such results are made with the samples outermost in memory, so that
-all operations on a few samples, whatever their number of directions, can run together (partition.pyx).
+*Order of axes.* Derivatives along many directions have the directions as first axis and the samples behind it. If the
+program runs over the samples as rows, such results have the samples outermost in memory. Then all operations on a few
+samples can run together, for any number of directions (partition.pyx).
 
-*Merged axes.* Rows of a stack of matrices become those of one matrix before a product. A view remembers the stack: what
-is computed from it runs with the stacks as rows, together with other work on them. Where the axes do not lie one behind
-the other in memory, merging is deferred until an operation needs it. Products of rows, and products that add up over
-rows, do not care about the order.
+*Merged axes.* Before a product, the rows of a stack of matrices become the rows of one matrix. The merged view keeps a
+reference to the stack. So operations on it can run with the stacks as rows, together with other work on them. If the
+axes cannot merge in memory, merging is deferred until an operation needs it. Products of rows, and products that add up
+over rows, work in either order.
 """
 from libc.string cimport memset
 
@@ -33,7 +33,7 @@ cdef extern from "memory/shared.h":
     bint dg_flag(bint *flag) noexcept
 
 cdef enum:
-    LARGE = 4096                    # elements from which on the order of axes matters
+    LARGE = 4096                    # least elements of a result for which the order of axes matters
 
 # ------------------------------------------------------------------------------------------------------------ loops
 
@@ -95,12 +95,12 @@ cdef class Lowering:
         return view_of(out)
 
     cdef View copied(self, View v):
-        """The view in memory of its own, elements in order."""
+        """A contiguous copy of a view, in memory of its own."""
         cdef list parts = [(0, packed(v.shape, v.buffer.item), v)]
         return self.emit(AS_COPIES, OP_IDENTITY, parts, [v], v.buffer.typenum, v.shape)
 
     cdef tuple order(self, tuple shape):
-        """The order in which the axes of a result lie in memory; None for the one they have."""
+        """The order of the axes of a result in memory; None for the usual order."""
         return rows_first(shape, self.rows) if self.rows and product(shape) >= LARGE else None
 
     cdef View elementwise(self, Manner kind, int op, object params, list ins, int typenum, tuple shape):
@@ -112,8 +112,8 @@ cdef class Lowering:
         return turned(self.emit(kind, op, params, ins, typenum, permuted(shape, order)), inverse(order))
 
     cdef View copies(self, int op, list parts, list ins, int typenum, tuple shape):
-        """Views put into their places: (start along each axis, step along each axis, view), or None for zeros
-        elsewhere. The lists of steps are used up."""
+        """Copy views into parts of a result. Each part is (start along each axis, step along each axis, view); None
+        zeros the rest. Modifies the lists of steps."""
         cdef tuple order = self.order(shape), back
         cdef tuple strides, made = shape, distances
         cdef list placed = [], starts, steps
@@ -183,7 +183,7 @@ cdef class Lowering:
         return 0
 
     cdef int materialise(self, int slot) except -1:
-        """Compute the deferred view of a slot."""
+        """Copy the memory of a slot's deferred merge."""
         self.views[slot] = self.materialised(<View>self.views[slot])
         return 0
 
@@ -196,7 +196,7 @@ cdef class Lowering:
         return view(source.buffer, source.offset, v.shape, packed(v.shape, source.buffer.item))
 
     cdef View constant(self, Array a, int typenum, tuple shape):
-        """A constant. One whose numbers are all the same is one number to elementwise operations."""
+        """A constant. If it is uniform, elementwise operations read it as a single number."""
         cdef Buffer r = new_buffer(typenum, shape, ("constant", a)), number
         self.buffers.append(r)
         if a.size > 1 and uniform(a):
@@ -207,7 +207,7 @@ cdef class Lowering:
         return view_of(r)
 
     cdef list elements(self, list ins):
-        """Operands of an elementwise operation."""
+        """Operands of an elementwise operation, with uniform constants as single numbers."""
         cdef list found = []
         cdef View v
         for v in ins:
@@ -252,7 +252,7 @@ cdef class Lowering:
 
 
 cdef View merging(View source, tuple shape):
-    """A view under another shape that strides cannot describe: deferred."""
+    """A deferred merge: a view in a shape that strides cannot express."""
     cdef View v = view(source.buffer, source.offset, shape, None)
     note(MERGE_PUT_OFF)
     v.merges = source
@@ -268,5 +268,5 @@ cdef object dtype_of(int typenum):
 
 cdef Array np_scalar(int typenum):
     if typenum not in SCALARS:
-        SCALARS.setdefault(typenum, new_array(typenum, 0, NULL))        # another thread may have made it
+        SCALARS.setdefault(typenum, new_array(typenum, 0, NULL))        # another thread may have added it
     return <Array>SCALARS[typenum]

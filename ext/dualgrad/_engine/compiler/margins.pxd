@@ -1,4 +1,4 @@
-# Rows beside a block, and results that are made inside of others. See margins.pyx.
+# Rows beside a tile, and results that are made inside of others. See margins.pyx.
 from .lowering cimport Operation
 from .vertical_fusion cimport Fused
 from .views cimport Buffer
@@ -8,17 +8,17 @@ cdef enum:
     NOWHERE = -1
 
 
-cdef struct Margin:                 # of a result of a region of rows
-    Py_ssize_t before               # how many rows more of it a block needs, before its own
-    Py_ssize_t after                # and after them
-    int within                      # the number of the buffer in whose memory it is made, or NOWHERE
-    Py_ssize_t start                # from this row on
+cdef struct Margin:                 # of a result of a region with rows
+    Py_ssize_t before               # rows of it that a tile needs before its own rows
+    Py_ssize_t after                # rows of it that a tile needs after its own rows
+    int within                      # number of the buffer in whose memory the result is made, or NOWHERE
+    Py_ssize_t start                # the first row there
 
 
 cdef class Margins:
     cdef Fused fused
-    cdef Margin *of                 # each buffer, by number
-    cdef list halos                 # of each region: rows that a block needs beside its own, at most
+    cdef Margin *of                 # by number of the buffer
+    cdef list halos                 # for each region: the largest margin of a result
     cdef Buffer owner(self, Buffer r)
     cdef Buffer around(self, Buffer r)
 

@@ -1,11 +1,11 @@
-"""Margins: how many rows beside its own a block needs of each result, and which results are made inside of others.
+"""Margins: the rows beside its own that a tile needs of each result, and results that are made inside of others.
 
 Design
 ------
-Where operations look at rows further on or back, a block computes a few rows more of what they look at, again.
+If operations read rows before or after their own, a tile also computes a few rows of its neighbours.
 
-A result that is copied into some rows of another one, zeros elsewhere (the transpose of a slice), is made there: the
-copy is not done. Others who read it find it there as well.
+The transpose of a slice copies a result into some rows of another one, which is zero elsewhere. Then the first result
+is made inside of the second one, without a copy, and its other readers find it there.
 """
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
 
@@ -22,26 +22,26 @@ cdef class Margins:
         PyMem_Free(self.of)
 
     cdef Buffer around(self, Buffer r):
-        """The result in whose memory a buffer is made; None where it has memory of its own."""
+        """The result in whose memory a buffer is made; None if the buffer has memory of its own."""
         cdef int within = self.of[r.number].within
         return None if within == NOWHERE else <Buffer>self.fused.partition.lowered.buffers[within]
 
     cdef Buffer owner(self, Buffer r):
-        """The result whose memory a buffer lies in."""
+        """The result that owns the memory of a buffer."""
         while self.of[r.number].within != NOWHERE:
             r = self.around(r)
         return r
 
 
 cdef int nest(Margins m, FusedRegion region) except -1:
-    """Find the results of a region of rows that are made where they would be copied to."""
+    """Find results of a region with rows that can be made inside of their copies."""
     cdef Partition p = m.fused.partition
     cdef Operation o
     cdef Buffer r
     cdef View v
     cdef Py_ssize_t start, row
     for o in region.operations:
-        # what others read is written by the block that owns the row
+        # of a buffer that other regions read, each tile writes only its own rows
         if (o.kind != AS_COPIES or p.of[o.out.number].outside or len(o.params) != 2 or o.params[0] is not None):
             continue
         offset, strides, v = <tuple>o.params[1]
@@ -59,9 +59,11 @@ cdef int nest(Margins m, FusedRegion region) except -1:
 
 
 cdef Py_ssize_t set_margins(Margins m, FusedRegion region) except -1:
-    """How many rows beside its own a block needs of each buffer, since later operations look at other rows;
-    returns the most of them. They are computed again by each block that needs them: blocks stay independent of each
-    other."""
+    """Set the margin of each buffer: the rows beside its own that a tile needs for later operations. Return the largest
+    margin.
+
+    Each tile computes its margins itself, so tiles stay independent of each other.
+    """
     cdef Operation o
     cdef Buffer buffer
     cdef Margin *own
@@ -73,7 +75,7 @@ cdef Py_ssize_t set_margins(Margins m, FusedRegion region) except -1:
             outer = &m.of[buffer.number]
             outer.before = max(outer.before, own.before - shift)
             outer.after = max(outer.after, own.after + shift)
-    for o in region.operations:     # what is made inside of another result needs its rows there
+    for o in region.operations:     # a result made inside of another one needs its rows there
         own = &m.of[o.out.number]
         while own.within != NOWHERE:
             outer = &m.of[own.within]

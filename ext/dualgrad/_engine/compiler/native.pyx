@@ -1,11 +1,11 @@
-"""Machine code in place of instructions: what it is made from, when it is asked for, and how a region gets it.
+"""Machine code in place of instructions: its input, the time to ask for it, and its publication to a region.
 
 Design
 ------
-Who writes machine code is outside (`dualgrad.native`), and is told of a region when the region has run for some time.
-A region is as it was until the code is there: one reference is exchanged then, with the interpreter's lock held
-(without it, the region's critical section), and a run reads that reference once. So a run uses one form of the code
-from its beginning to its end. A region that nothing was made for is not asked about again.
+`dualgrad.native` writes machine code. It receives a region when the region has run for some time. The region keeps its
+instructions until the code is ready. Then one reference is exchanged, under the interpreter's lock (without it, in the
+region's critical section). A run reads that reference once, so it uses one form of the code from beginning to end. A
+region without machine code after that is never offered again.
 """
 cimport cython
 cimport numpy as cnp
@@ -33,12 +33,12 @@ cdef extern from "executor/native.h":
     bint dg_run_numbers(const dg_native_numbers *part, cnp.npy_intp parts, char **bases, void **calls) noexcept
 
 cdef enum:
-    TRIES = 16                      # runs after which code that mostly meets nan is given up
+    TRIES = 16                      # runs after which machine code that mostly meets nan is dropped
 
-TIER = None                         # a function that is called with a region, once it has run for PATIENCE
-cdef long long PATIENCE = -1        # nanoseconds, about; -1 while TIER is None
+TIER = None                         # function that receives a region after it has run for PATIENCE
+cdef long long PATIENCE = -1        # approximate nanoseconds; -1 while TIER is None
 cdef double CALL = 15e-9            # seconds of a call of a loop,
-cdef double ELEMENT = 0.3e-9        # of an element of it,
+cdef double ELEMENT = 0.3e-9        # of one element in it,
 cdef double STEP = 5e-9             # and of a step on single numbers
 
 
@@ -52,14 +52,14 @@ cdef class NativeCode:
 
 
 def watch_regions(tier, double patience):
-    """Have a function called once with each region that has run for so many seconds, about; None for no function."""
+    """Have `tier` called once with each region that has run for about `patience` seconds; None stops this."""
     global TIER
     TIER = tier
     dg_write_shared(&PATIENCE, -1 if tier is None else <long long>(1e9 * patience))
 
 
 cdef double cost_of(RegionCode region) noexcept:
-    """Seconds, about, that one run of the loops of a region takes."""
+    """Approximate seconds that one run of the loops of a region takes."""
     cdef double found = 0.0
     cdef Py_ssize_t i, blocks = 1 + (region.n_rows - 1) // max(region.block, 1)
     if region.scalars is not NULL:
@@ -71,7 +71,7 @@ cdef double cost_of(RegionCode region) noexcept:
 
 
 cdef NativeCode native_of(RegionCode region):
-    """The machine code that a region has; None while it has none. Asks for it when the time has come."""
+    """The machine code of a region, or None. Offers the region to the tier function when it has run long enough."""
     cdef bint asks = False
     cdef long long patience = dg_read_shared(&PATIENCE)
     with cython.critical_section(region):
@@ -89,10 +89,10 @@ cdef NativeCode native_of(RegionCode region):
 
 
 cdef int ask_for(RegionCode region) except -1:
-    """Tell of a region. A recording may run it, and is not to see what the compiler executes."""
+    """Call the tier function. If a recording runs the region, it must not see what the compiler executes."""
     cdef PyThreadState *state = PyThreadState_Get()
     tier = TIER
-    if tier is None:                # switched off meanwhile
+    if tier is None:                # switched off since
         return 0
     PyThreadState_EnterTracing(state)
     try:
@@ -103,7 +103,7 @@ cdef int ask_for(RegionCode region) except -1:
 
 
 cdef bint run_numbers(RegionCode region, NativeCode native, char **bases):
-    """Run a program on single numbers; False where the instructions have to run in its place."""
+    """Run a program on single numbers; False if the instructions must run instead."""
     cdef long long stopped, ran = dg_add_shared(&native.ran, 1)
     if dg_run_numbers(native.parts, native.n_parts, bases, native.calls):
         return True
@@ -118,8 +118,8 @@ cdef bint run_numbers(RegionCode region, NativeCode native, char **bases):
 # ---------------------------------------------------------------------------------------------- what it is made from
 
 def form_of(RegionCode region not None):
-    """What machine code of a region would replace: the number of its instructions, and the rows of a block, 0 for a
-    program on single numbers."""
+    """The size of a region for machine code: (number of instructions, rows of a tile). No rows mean a program on single
+    numbers; (0, 0) means that machine code is not possible."""
     cdef Py_ssize_t i
     if region.scalars is NULL:
         return region.count, region.block
@@ -130,14 +130,14 @@ def form_of(RegionCode region not None):
 
 
 cdef bint is_of_one_type(const dg_instruction *p, object called):
-    """Whether an instruction is a loop on floating-point numbers of one type, or a copy of one."""
+    """True if an instruction is a loop, or a copy, on floats of one dtype."""
     return ((p.kind == DG_LOOP or p.kind == DG_COPY) and p.item == p.step[0] and called is not None
             and (called[1] == cnp.NPY_DOUBLE or called[1] == cnp.NPY_FLOAT))
 
 
 def numbers_of(RegionCode region not None, Py_ssize_t first, Py_ssize_t stop):
-    """Some instructions of a program on single numbers: (opcode, type number, how it is fused, operands, result), each
-    operand as (base, offset)."""
+    """Instructions of a program on single numbers: (opcode, type number, fusion, operands, result). Each operand, like
+    the result, is (base, offset)."""
     cdef list found = []
     cdef dg_instruction *p
     cdef Py_ssize_t i
@@ -160,8 +160,8 @@ def instructions_of(RegionCode region not None, Py_ssize_t first, Py_ssize_t sto
 # ------------------------------------------------------------------------------------------------------- publication
 
 def publish_numbers(RegionCode region not None, list addresses, list calls, owner):
-    """Give a program on single numbers its machine code: where its parts begin, and the instructions whose functions of
-    one number they call, or their loops where there are none."""
+    """Publish machine code for a program on single numbers: the addresses of its parts, and the instructions that it
+    calls. Each call goes to a function on one number, or to the loop if there is none."""
     cdef NativeCode made = NativeCode()
     cdef Py_ssize_t i, n = len(calls)
     made.owner = owner
@@ -183,8 +183,8 @@ def publish_numbers(RegionCode region not None, list addresses, list calls, owne
 
 
 def publish_runs(RegionCode region not None, list runs, owner):
-    """Give a region the machine code of some runs of its instructions: (first, how many, where its code begins, the
-    places it is called with), in order."""
+    """Publish machine code for runs of a region's instructions, in order: (first, length, address of the code, places
+    of its operands)."""
     cdef NativeCode made = NativeCode()
     cdef dg_native *native
     cdef Py_ssize_t i, first, at = 0, n = 0
@@ -219,7 +219,7 @@ def publish_runs(RegionCode region not None, list runs, owner):
 
 
 cdef dg_instruction instruction_of(dg_native *native) noexcept:
-    """The instruction that runs machine code, with the rows of those that it replaces."""
+    """The instruction that runs machine code, with the rows of the instructions that it replaces."""
     cdef dg_instruction made = native.run[0]
     cdef int k
     made.kind = DG_NATIVE

@@ -1,10 +1,10 @@
-"""Orders of axes: the operations of a program, once for each order of axes that may be the best.
+"""Orders of axes: the operations of a program, once for each candidate order of axes.
 
 Design
 ------
-Whether an axis that stands behind others should be that of rows is found by trying. A program is lowered as its arrays
-lie, and again for each length of an axis that stands behind others in large results, and first in others. Which of
-these leaves the fewest bytes to pass between regions is seen when they are partitioned (partition.pyx).
+Only trying shows if the rows should be an axis that is not first. A program is lowered with its axes as they are, and
+again for each axis length that comes later in one large result and first in another. The partition shows which order
+passes the fewest bytes between regions (partition.pyx).
 """
 from .lowering cimport Lowering
 from .program cimport Program
@@ -12,13 +12,13 @@ from .rewrites cimport ORDER_OF_AXES, note
 from .views cimport Buffer, product
 
 cdef enum:
-    LARGE = 4096                    # elements of a result from which on the order of its axes may matter
+    LARGE = 4096                    # least elements of a result for which the order of its axes may matter
     LEAST_ROWS = 64
     MOST_CANDIDATES = 4
 
 
 cdef Lowered lowered(Program program):
-    """The operations of a program, those with the axes as they are first."""
+    """The operations of a program for all candidate orders; the original order comes first."""
     cdef Lowered made = Lowered()
     made.orders = [operations_of(program, 0)]
     for rows in candidates(program):
@@ -28,7 +28,7 @@ cdef Lowered lowered(Program program):
 
 
 cdef Operations operations_of(Program program, Py_ssize_t rows):
-    """The operations of a program with axes of a length first in memory."""
+    """The operations of a program, with axes of length `rows` first in memory."""
     cdef Lowering lowering = Lowering()
     cdef Operations made = Operations()
     cdef Buffer buffer
@@ -48,7 +48,7 @@ cdef Operations operations_of(Program program, Py_ssize_t rows):
 
 
 cdef list candidates(Program program):
-    """Lengths of axes that stand behind others in large results, and first in others: they may be those of rows."""
+    """Lengths of axes that come later in one large result and first in another: candidates for the rows."""
     cdef set first = set(), behind = set()
     cdef tuple shape
     for shape in program.shapes:

@@ -1,35 +1,35 @@
-# Operations that run together, block by block. See partition.pyx.
+# Operations that run together, tile by tile. See partition.pyx.
 from .lowering cimport Operation
 from .orders cimport Lowered, Operations
 from .views cimport Buffer, View
 
 
 cdef enum:
-    HALO = 16                       # rows: how far operations of a region may look
+    HALO = 16                       # rows: the farthest that operations of a region may read from their own row
 
 
 cdef class FusedRegion:
-    """Operations that are run together, block by block over `rows` rows (one block of one row where that is None)."""
+    """Operations that run together, tile by tile over `rows` rows; without rows (None) in a single tile."""
     cdef int number
     cdef object rows
     cdef list operations
 
 
 cdef struct Making:                 # how a buffer is made
-    int region                      # the region that makes it; -1 where it is there from the start
-    bint rows                       # it is made row by row
-    bint added                      # it is added up over the rows
+    int region                      # the region that makes it; -1 if it exists from the start
+    bint rows                       # made row by row
+    bint added                      # added up over the rows
     bint outside                    # another region reads it, or it is a result
     int last                        # the last region that reads it
-    Py_ssize_t reach                # how far its rows depend on rows beside them
+    Py_ssize_t reach                # largest distance between a row of it and the rows that it depends on
 
 
 cdef class Partition:
-    """The operations of a program in regions, each after what it needs."""
+    """The operations of a program in regions, each region after the ones it depends on."""
     cdef Operations lowered
     cdef list regions
-    cdef Making *of                 # each buffer, by number
-    cdef dict clipped               # buffer of clipped indices -> the length that they were clipped to
+    cdef Making *of                 # by number of the buffer
+    cdef dict clipped               # buffer of clipped indices -> the axis length to which they were clipped
     cdef bint is_inside(self, View v, Py_ssize_t extent) except -1
     cdef bint here(self, View v, FusedRegion region) noexcept
     cdef Py_ssize_t row_size(self, Buffer r) except -1

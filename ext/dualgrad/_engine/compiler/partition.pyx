@@ -1,20 +1,20 @@
-"""Regions: which operations run together, block by block over the rows of their arrays, and in which order.
+"""Regions: decide which operations run together, tile by tile over the rows of their arrays, and in which order.
 
 Design
 ------
-*Rows.* Most programs work on many samples, particles or options: the first axis of their large arrays. Operations
-that keep the rows apart (elementwise ones, products with a shared matrix, sums over other axes), and those that add the
-rows up (sums, products contracted over the rows: gradients of weights), are gathered into a region, which is run block
-by block. What passes between them stays in cache, in memory that is used again for the next block; only what others
-need is written out. Work that depends on a sum over all rows comes in a later region. The order of rows is kept, so
-blocks change a result only where rows are added up.
+*Rows.* Most programs work on many samples, particles or options: the first axis of their large arrays. A region
+collects operations that keep the rows apart (elementwise ones, products with a shared matrix, sums over other axes). It
+also collects operations that add the rows up (sums, and products contracted over the rows: gradients of weights). It
+runs tile by tile. Intermediate results stay in cache, in memory that the next tile reuses; only results that other
+regions need are written out. Work that depends on a sum over all rows comes in a later region. The order of rows is
+kept, so tiles change a result only where rows are added up.
 
-*Neighbours.* An operation may look at rows a few places further on or back (differences along the first axis, stencils,
-and the gradients of both). Then a block computes a few rows more of what is looked at, its halo, again: blocks
-need nothing of each other.
+*Neighbours.* An operation may read rows a few places before or after its own (differences along the first axis,
+stencils, and the gradients of both). Then a tile also computes a few rows of its neighbours, its halo, so tiles need
+nothing from each other.
 
-*Order of axes.* Of the orders that a program is lowered with, the one is taken for which the fewest bytes pass between
-regions.
+*Order of axes.* A program is lowered once for each candidate order of axes. The order that passes the fewest bytes
+between regions is used.
 """
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
 
@@ -26,8 +26,8 @@ from .rewrites cimport ADDED_UP, LOOKS_BESIDE, ORDER_CHOSEN, ROW_BY_ROW, SMALL_F
 from .views cimport Buffer, View, product, turned
 
 cdef enum:
-    LARGE = 4096                    # elements from which on an array is worth blocks
-    FEW_ROWS = 1024                 # with fewer, rows of different number do not belong together
+    LARGE = 4096                    # least elements of an array that is worth tiles
+    FEW_ROWS = 1024                 # below this, a region accepts only arrays with exactly its number of rows
 
 
 cdef enum Role:
@@ -45,7 +45,7 @@ cdef FusedRegion new_region(int number, object rows, list operations):
 
 
 cdef Py_ssize_t row_size_of(Buffer r):
-    """Bytes of a row of a buffer that is, or would be, made row by row."""
+    """Bytes of a row of a buffer that is, or could be, made row by row."""
     return r.item * (r.size // max(<Py_ssize_t>r.shape[0], 1))
 
 
@@ -55,24 +55,24 @@ cdef class Partition:
         PyMem_Free(self.of)
 
     cdef bint here(self, View v, FusedRegion region) noexcept:
-        """Whether a region makes what a view shows."""
+        """True if a region makes the buffer of a view."""
         return self.of[v.buffer.number].region == region.number
 
     cdef bint is_inside(self, View v, Py_ssize_t extent) except -1:
-        """Whether indices have been clipped to an axis that is no longer than one."""
+        """True if indices were clipped to an axis of length `extent` or less."""
         cdef object length = self.clipped.get(v.buffer)
         return length is not None and <Py_ssize_t>length <= extent
 
     cdef Py_ssize_t row_size(self, Buffer r) except -1:
-        """Bytes of a row of a buffer made row by row, or of all of it."""
+        """Bytes of a row of a buffer made row by row; bytes of the whole buffer otherwise."""
         return row_size_of(r) if self.of[r.number].rows else r.item * r.size
 
     cdef Py_ssize_t shift_of(self, View v) except? -1:
-        """How many rows a view of rows starts after its buffer."""
+        """The row of the buffer at which a view of rows starts."""
         return v.offset // self.row_size(v.buffer) if v.offset else 0
 
     cdef Py_ssize_t rows_made(self, Operation o) except -1:
-        """The number of rows an operation in a region of rows goes over."""
+        """The number of rows that an operation in a region with rows covers."""
         if self.of[o.out.number].rows:
             return o.out.shape[0]
         return (<View>o.ins[0 if o.kind == AS_SUM or o.kind == AS_SCATTER else 1]).shape[0]
@@ -98,35 +98,35 @@ cdef class Partition:
 # ------------------------------------------------------------------------------------------------- what fits a region
 
 cdef bint rows_in(FusedRegion region, Py_ssize_t n):
-    """Whether n rows are the rows of a region, or nearly."""
+    """True if n is about the number of rows of a region."""
     cdef Py_ssize_t rows = region.rows
     return n == rows or (rows >= FEW_ROWS and n >= FEW_ROWS and -HALO <= n - rows <= HALO)
 
 
 cdef bint is_row(View v, Partition p, FusedRegion region):
-    """Whether the first axis of a view goes along the rows of a region."""
+    """True if the first axis of a view runs along the rows of a region."""
     if len(v.shape) == 0 or not rows_in(region, v.shape[0]):
         return False
-    if p.here(v, region):                       # made here, row by row: the rows lie one after the other
+    if p.here(v, region):                       # made in this region, row by row: the rows must be contiguous
         return (p.of[v.buffer.number].rows and v.strides[0] == p.row_size(v.buffer)
                 and 0 <= p.shift_of(v) <= HALO)
     return v.strides[0] != 0 or region.rows == 1
 
 
 cdef bint is_shared(View v, Partition p, FusedRegion region):
-    """Whether a view is complete before the region starts."""
+    """True if a view is complete before the region starts."""
     return not p.here(v, region)
 
 
 cdef bint fits(View v, tuple shape, Partition p, FusedRegion region):
-    """Whether an operand of an elementwise operation of this shape goes along the rows, or is shared by them."""
+    """True if an operand of an elementwise operation of this shape runs along the rows, or is shared by all rows."""
     if len(v.shape) == len(shape) and v.shape[0] == shape[0] and (v.shape[0] != 1):
         return is_row(v, p, region) or (v.strides[0] == 0 and is_shared(v, p, region))
     return is_shared(v, p, region)
 
 
 cdef bint fits_part(object part, Operation o, Partition p, FusedRegion region):
-    """Whether a part of a copy can be placed row by row."""
+    """True if a part of a copy can be copied row by row."""
     cdef Py_ssize_t row = row_size_of(o.out), start
     cdef View v
     offset, strides, v = <tuple>part
@@ -139,7 +139,7 @@ cdef bint fits_part(object part, Operation o, Partition p, FusedRegion region):
 
 
 cdef Role role(Operation o, Partition p, FusedRegion region):
-    """What an operation would be in a region of rows."""
+    """The role that an operation would have in a region with rows."""
     cdef View a, b, v
     cdef tuple shape = o.out.shape
     if o.kind == AS_GENERIC or o.out.size == 0:
@@ -186,8 +186,8 @@ cdef Role role(Operation o, Partition p, FusedRegion region):
 
 
 cdef Role role_of_picks(Operation o, Partition p, FusedRegion region):
-    """Picks along the rows, from what is complete, or added up in something that is not much larger than what is added;
-    or picks out of each row, and into each."""
+    """The role of a gather or scatter. Along the rows, a gather reads a complete array; a scatter adds into an array
+    not much larger than its terms. With an outer axis, both stay inside of each row."""
     cdef View v = <View>o.ins[0]
     cdef bint gather = o.kind == AS_GATHER
     cdef tuple along = o.out.shape if gather else v.shape
@@ -206,8 +206,8 @@ cdef Role role_of_picks(Operation o, Partition p, FusedRegion region):
 
 
 cdef bint is_looked_up(Operation o, Partition p, FusedRegion region):
-    """Whether the region may run an operation with index arrays: each array was clipped to its axis, or is complete
-    before the region starts. Then `Plan.look_up` can check it."""
+    """True if the region may run an operation with index arrays. Each array must be clipped to its axis, or be complete
+    before the region starts, so that `Plan.look_up` can check it."""
     cdef Py_ssize_t axis
     cdef tuple whole
     cdef View v
@@ -220,7 +220,7 @@ cdef bint is_looked_up(Operation o, Partition p, FusedRegion region):
 
 
 cdef object rows_of(Operation o):
-    """The number of rows a region around an operation would have; None where it is small."""
+    """The number of rows of a region around an operation; None if the operation is small."""
     cdef View v
     cdef tuple shape
     if o.kind == AS_GENERIC:
@@ -238,7 +238,7 @@ cdef object rows_of(Operation o):
 
 
 cdef Py_ssize_t reach_of(Operation o, Partition p, FusedRegion region):
-    """How far from a row of the result the rows lie on which it depends, at most."""
+    """The largest distance between a row of the result and the rows it depends on."""
     cdef Py_ssize_t reach = 0, shift
     cdef Buffer buffer
     for buffer, shift in p.shifts(o, region):
@@ -247,8 +247,8 @@ cdef Py_ssize_t reach_of(Operation o, Partition p, FusedRegion region):
 
 
 cdef list with_small_ones_first(list operations):
-    """The operations, those on few numbers that need nothing of the large ones before them: what is the same for all
-    rows is then complete before the rows are begun."""
+    """The operations, with small ones first if they do not depend on large ones. Then data that all rows share is
+    complete before the rows begin."""
     cdef set rows = {rows_of(o) for o in operations} - {None}, late = set()
     cdef list early = [], others = []
     cdef Operation o
@@ -277,8 +277,8 @@ cdef list with_small_ones_first(list operations):
 # ---------------------------------------------------------------------------------------------------------- regions
 
 cdef bint joins(Operation o, Partition p, FusedRegion region, bint alone, set waiting) except -1:
-    """Whether an operation is done in a region, the first one of which is `alone` or not; how is noted then. What
-    `waiting` holds is made later."""
+    """Record that an operation runs in a region, and how; False if it cannot. `alone`: the region's first operation is
+    generic. `waiting`: buffers that are made later."""
     cdef Making *made = &p.of[o.out.number]
     cdef Py_ssize_t reach
     cdef Role r
@@ -311,7 +311,7 @@ cdef bint joins(Operation o, Partition p, FusedRegion region, bint alone, set wa
 
 
 cdef list gathered(Partition p, list left):
-    """Put what can run with the first of the operations into a region; returns the others."""
+    """Start a region with the first operation and move all operations that fit into it; return the others."""
     cdef Operation o = <Operation>left[0]
     cdef FusedRegion region = new_region(len(p.regions), rows_of(o), [])
     cdef bint alone = o.kind == AS_GENERIC
@@ -333,7 +333,7 @@ cdef list gathered(Partition p, list left):
 
 
 cdef int note_readers(Partition p) except -1:
-    """Which buffers are read outside of the region that makes them, and by which region last."""
+    """Record which buffers are read outside of their region, and the last region that reads each."""
     cdef FusedRegion region
     cdef Operation o
     cdef View v
@@ -353,7 +353,7 @@ cdef int note_readers(Partition p) except -1:
 
 
 cdef Partition partition_of(Operations lowered):
-    """The operations in regions, in an order that respects what depends on what."""
+    """The operations in regions, in an order that respects their dependences."""
     cdef Partition p = Partition()
     cdef list left = with_small_ones_first(lowered.operations)
     cdef Py_ssize_t i, n = len(lowered.buffers)
@@ -376,7 +376,7 @@ cdef Partition partition_of(Operations lowered):
 
 
 cdef Py_ssize_t traffic(Partition p) except -1:
-    """Bytes that regions leave to others; what is added up over the rows is read and written for each block."""
+    """Bytes that regions pass on to others. Totals count twice, since each tile reads and writes them."""
     cdef FusedRegion region
     cdef Operation o
     cdef Making *made
@@ -390,7 +390,7 @@ cdef Py_ssize_t traffic(Partition p) except -1:
 
 
 cdef Partition partitioned(Lowered lowered):
-    """The partition that leaves the fewest bytes between regions."""
+    """The partition that passes the fewest bytes between regions."""
     cdef Partition best = partition_of(<Operations>lowered.orders[0]), other
     cdef Operations order
     for order in lowered.orders[1:]:

@@ -4,8 +4,8 @@ from .program cimport Program
 
 
 cdef class Compilation:
-    """What the passes have made of a program."""
-    cdef Program program            # what the last pass on programs has left
+    """The results of all passes on a program."""
+    cdef Program program            # result of the last pass on programs
     cdef Code code                  # None before the last pass
     cdef list made                  # (name of the pass, object)
 

@@ -2,7 +2,7 @@
 
 Design
 ------
-A pass is a function of one object. It makes a new one, of a type of its own, and changes none that came before:
+A pass is a function of one object. It returns a new object, of a class of its own, and changes no earlier one:
 
 | pass | file | makes |
 |---|---|---|
@@ -10,20 +10,20 @@ A pass is a function of one object. It makes a new one, of a type of its own, an
 | reroll | rerolling.pyx | a `Program` with loops where steps repeat |
 | simplify | identities.pyx | a `Program` with fewer steps that gives the same numbers |
 | share | common_factors.pyx | a `Program` with fewer matrix products |
-| factor | factoring.pyx | a `Program` with still fewer, since sums come first; nothing if there are not fewer |
-| numbers | scalars.pyx | `Code`, where every array is one number: nothing is left to do |
+| factor | factoring.pyx | a `Program` with still fewer products, since sums come first; nothing if it has not fewer |
+| numbers | scalars.pyx | `Code`, if every array is one number or a few; the later passes are skipped |
 | lower | orders.pyx, lowering.pyx | `Lowered`: operations on views of memory, for each order of axes |
 | partition | partition.pyx | `Partition`: the operations in regions, for the best order |
 | fuse | vertical_fusion.pyx, schedule.pyx | `Fused`: several operations as one, in the best order |
-| margins | margins.pyx | `Margins`: rows beside a block, results made inside of others |
+| margins | margins.pyx | `Margins`: rows beside a tile, results made inside of others |
 | join | horizontal_fusion.pyx | `Joined`: matrix products with a common factor as one product |
-| allocate | allocation.pyx | `Allocation`: where everything lies between regions |
-| generate | tiles.pyx, codegen.pyx, products.pyx, emitter.pyx | `Code`: instructions, blocks, memory of a block |
+| allocate | allocation.pyx | `Allocation`: the places of all memory between regions |
+| generate | tiles.pyx, codegen.pyx, products.pyx, emitter.pyx | `Code`: instructions, tiles, memory of a tile |
 
-Only `Code` owns what the executor reads.
+Only `Code` owns the memory that the executor reads.
 
-The check of what passes make (`dualgrad/programs/specification.py`; always in the debug build) is called after each
-of them, with plain data. After the last pass it proves that no pass has changed what came before.
+A checker (`dualgrad/programs/specification.py`; always on in debug builds) is called with plain data after each pass.
+After the last pass it proves that no pass has changed an earlier result.
 """
 from ..arrays.array cimport DG_DEBUG
 from .allocation cimport Allocation, allocated
@@ -117,13 +117,15 @@ cdef tuple PASSES = (
     new_pass("allocate", allocate), new_pass("generate", generate),
 )
 
-CHECK = None                        # called with what is known after each pass
+CHECK = None                        # called after each pass, with all results so far
 DEBUG = bool(DG_DEBUG)
 
 
 def check_passes(check):
-    """Have a function called after each pass, with its name and what all so far have made, as plain data, by the name
-    of the pass; "record" is the program that they began with. None for no such function. Returns the former one."""
+    """Have a function called after each pass, with the pass's name and all results so far; None for no function.
+
+    The results are plain data by name of the pass; "record" is the original program. Returns the former function.
+    """
     global CHECK
     former = CHECK
     CHECK = check
@@ -131,8 +133,8 @@ def check_passes(check):
 
 
 def stages(Program program not None, str last=None):
-    """What each pass makes of a program that is ready to run, as plain data, by the name of the pass, up to the one
-    that is named `last`."""
+    """The result of each pass on a prepared program, as plain data, by name of the pass; `last` names the last pass to
+    run."""
     cdef Compilation c = compiled(program, last)
     found = {"record": facts_of(program)}
     for name, made in c.made:
@@ -141,14 +143,14 @@ def stages(Program program not None, str last=None):
 
 
 def names_of_passes():
-    """The passes in their order."""
+    """The names of the passes, in order."""
     cdef Pass p
     return tuple([p.name for p in PASSES])
 
 
 cdef Compilation compiled(Program program, str last):
-    """What the passes make of a prepared program, up to the one of a name; all of them for None. A pass that has
-    nothing to do with a program makes None, and the next one gets what this one got."""
+    """Run the passes on a prepared program, up to the pass named `last`; None for all. A pass returns None if it has
+    nothing to change; then the next pass gets the same object."""
     cdef Compilation c = Compilation()
     cdef object now = program, other, check = CHECK
     cdef dict found = None if check is None else {"record": facts_of(program)}

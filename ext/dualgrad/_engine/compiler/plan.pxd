@@ -7,22 +7,22 @@ from .program cimport Program
 
 
 cdef class Plan:
-    cdef readonly Program program       # what it was made from: the recorded one, simplified
+    cdef readonly Program program       # the program that it runs: the recorded one, simplified
     cdef readonly list tasks            # regions, in order
-    cdef readonly list memories         # memory that is found anew at each run
-    cdef readonly list results          # views that leave the program: outputs, then effects
+    cdef readonly list memories         # memory whose address each run sets
+    cdef readonly list results          # views of the results: outputs, then effects
     cdef Py_ssize_t arena
     cdef Py_ssize_t block_bytes
     cdef Py_ssize_t total_bytes
-    cdef bint parallel                  # a region is worth several threads,
-    cdef bint products                  # and matrices are multiplied
+    cdef bint parallel                  # some region is worth several threads
+    cdef bint products                  # and some region multiplies matrices
     cdef Py_ssize_t n_bases
-    cdef char **bases                   # as a run finds them, constants filled in
-    cdef list held                      # arrays by memory, constants filled in
-    cdef list given                     # memory of inputs,
-    cdef list read                      # of handles,
-    cdef list made                      # and of results
-    cdef list whole                     # for each result whether it is all of its memory
+    cdef char **bases                   # addresses for a run, with constants already set
+    cdef list held                      # arrays by memory, with constants already set
+    cdef list given                     # memory of inputs
+    cdef list read                      # memory of handles
+    cdef list made                      # memory of results
+    cdef list whole                     # for each result, True if it is all of its memory
     cdef int take(self, Code code) except -1
     cdef int sort_memories(self) except -1
     cdef bint find(self, list inputs, list held, char **bases) except -1

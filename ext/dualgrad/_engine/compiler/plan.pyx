@@ -1,15 +1,14 @@
-"""Plans: a program as regions of compiled loops, and how it is run.
+"""Plans: a program as regions of compiled loops, and its execution.
 
 Design
 ------
-The passes (passes.pyx) make code of a program; a plan is that code, ready for runs. Runs share nothing, so threads may
+The passes (passes.pyx) compile a program to code; a plan is that code, ready to run. Runs share nothing, so threads may
 run one plan at once.
 
-*Indices.* Whether the numbers of index arrays lie inside of the axes they are for is asked once, before the first
-region that reads them starts; of constants when the program is lowered.
+*Indices.* Index arrays are checked against the axes that they index. The check runs once, before the first region that
+reads them; constants are checked when the program is lowered.
 
-Operations without a compiled loop of ours (sorting, kernels in Python) are run between regions as eager execution
-would.
+Operations without a compiled loop of ours (sorting, kernels in Python) run between regions, as in eager execution.
 """
 cimport numpy as cnp
 from cpython.exc cimport PyErr_Occurred
@@ -54,17 +53,17 @@ cdef extern from "memory/memory.h":
     void dg_free(void *p, size_t n)
 
 cdef enum:
-    FIRST = 1 << 15                 # instructions that the blocks of the first chunk run
-    INSTRUCTIONS = 64               # of a chunk, where they are on large arrays
+    FIRST = 1 << 15                 # instructions that the tiles of the first chunk run
+    INSTRUCTIONS = 64               # instructions of a chunk on large arrays
 
-cdef double PATIENCE = 0.1          # seconds that a chunk may take
+cdef double PATIENCE = 0.1          # longest wanted time of a chunk, in seconds
 
 
-# A run that takes long is interrupted where Python's signal handlers ask for it: between chunks of a region. There an
-# error is raised that a loop has set (kernels/foreign.h).
+# A long run calls Python's signal handlers between the chunks of a region, and can be interrupted there. An error that
+# a loop has set (kernels/foreign.h) is raised there too.
 
 cdef int run_rows(dg_region *r, bint large) except -1:
-    """All blocks of a region."""
+    """Run all tiles of a region."""
     cdef bint more = True
     r.done = 0
     r.chunk = max(8, FIRST // max(r.count, 1)) * r.block
@@ -88,8 +87,8 @@ cdef int run_rows(dg_region *r, bint large) except -1:
 
 
 cdef int run_blocks(dg_region *r, RegionCode region) except -1:
-    """All blocks of a region. Where products equal their transposes, half of each is computed; and all of it in a
-    second run, if there are numbers that are not finite."""
+    """Run all tiles of a region. A product that equals its transpose computes only half of itself. If that meets a
+    number that is not finite, the region runs a second time and computes everything."""
     cdef NativeCode native = native_of(region)
     cdef bint right = True
     cdef Py_ssize_t i
@@ -101,7 +100,7 @@ cdef int run_blocks(dg_region *r, RegionCode region) except -1:
             for w in range(r.workers if region.halves[i].half else 0):
                 right = right and dg_mirror(&region.halves[i], r.bases[w])
                 if region.halves[i].kind != DG_MATMUL_ONTO:
-                    break                   # one result, not one of each worker
+                    break                   # one result, not one for each worker
         if right:
             return 0
         for w in range(r.workers):
@@ -113,13 +112,13 @@ cdef int run_blocks(dg_region *r, RegionCode region) except -1:
 
 
 cdef int run_instruction(RegionCode region, Py_ssize_t at, char **bases, Py_ssize_t row0) except -1:
-    """One instruction, on the block that begins with row0."""
+    """Run one instruction on the tile that begins at row0."""
     dg_run_block(region.code + at, 1, bases, row0, min(region.block, region.n_rows - row0), row0 == 0, NULL, 0)
     return -1 if PyErr_Occurred() else 0
 
 
 cdef int run_instructions(RegionCode region, NativeCode native, char **bases) except -1:
-    """A region without rows."""
+    """Run a region without rows."""
     cdef Py_ssize_t i = 0, n, step = INSTRUCTIONS if region.large else 256 * INSTRUCTIONS, total = region.count
     cdef const dg_instruction *code = region.code
     if native is not None and native.parts is not NULL:
@@ -145,12 +144,12 @@ cdef int run_instructions(RegionCode region, NativeCode native, char **bases) ex
 
 
 cdef bint is_on_numbers(Plan plan):
-    """Whether a plan is that of a program on single numbers; False for None."""
+    """True if a plan belongs to a program on single numbers; False for None."""
     return plan is not None and len(plan.tasks) == 1 and (<RegionCode>plan.tasks[0]).scalars is not NULL
 
 
 cdef class Plan:
-    """How a program is run."""
+    """A compiled program, ready to run."""
 
     def __cinit__(self):
         if DG_DEBUG:
@@ -162,7 +161,7 @@ cdef class Plan:
             count("Plan", -1)
 
     cdef int take(self, Code code) except -1:
-        """Take over what a run needs, and note what is the same for every run."""
+        """Take over the code, and prepare everything that is the same for every run."""
         cdef RegionCode region
         cdef Located at
         self.tasks = code.regions
@@ -183,7 +182,7 @@ cdef class Plan:
         return self.sort_memories()
 
     cdef int sort_memories(self) except -1:
-        """Note the kind of each memory, and where constants are."""
+        """Sort memories by kind, and set the addresses of constants."""
         cdef Py_ssize_t n = N_BASES + len(self.memories)
         cdef Memory m
         self.n_bases = n
@@ -208,7 +207,7 @@ cdef class Plan:
         return 0
 
     cdef bint find(self, list inputs, list held, char **bases) except -1:
-        """Note where everything is in a run; False if a handle is not of the type and shape it was."""
+        """Set the addresses for a run; False if the dtype or shape of a handle has changed."""
         cdef Memory m
         cdef Array a
         cdef Value value
@@ -234,7 +233,7 @@ cdef class Plan:
         return True
 
     cdef list run(self, list inputs):
-        """The arrays that leave the program; None if a handle or a result is not of the type and shape it was."""
+        """Run the program; return its results. None if the dtype or shape of a handle or result has changed."""
         cdef char *few[32]
         cdef char **bases = few
         cdef list held = self.held[:], found = [None] * len(self.results)
@@ -244,7 +243,7 @@ cdef class Plan:
         cdef Py_ssize_t i, nbytes = 0
         cdef char *memory = NULL
         cdef bint alone = False
-        cdef int threads = num_threads() if self.parallel else 1    # others may change it during the run
+        cdef int threads = num_threads() if self.parallel else 1    # another thread may change it during the run
         if self.n_bases > 32:
             bases = <char **>PyMem_Malloc(self.n_bases * sizeof(char *))
             if bases is NULL:
@@ -282,7 +281,7 @@ cdef class Plan:
                 PyMem_Free(bases)
 
     cdef int run_region(self, object task, char **bases, int threads) except -1:
-        """A region of compiled loops."""
+        """Run a region of compiled loops."""
         cdef RegionCode region = <RegionCode>task
         if region.simple:
             bases[BLOCK] = bases[ARENA] + self.arena
@@ -290,7 +289,7 @@ cdef class Plan:
         return self.run_on_threads(region, bases, threads)
 
     cdef int run_on_threads(self, RegionCode region, char **bases, int threads) except -1:
-        """A region of compiled loops, on as many threads as it is worth."""
+        """Run a region of compiled loops on up to `threads` threads."""
         cdef dg_region r
         cdef int w, workers = min(region.workers, threads)
         cdef char **copies = NULL
@@ -326,7 +325,7 @@ cdef class Plan:
         return 0
 
     cdef int look_up(self, object index, int axis, object whole, char **bases) except -1:
-        """Raise an error if a number of an index array lies outside of the axis that it indexes."""
+        """Raise an error if an index array has a number outside of the axis that it indexes."""
         cdef Located at = <Located>index
         cdef View v = at.view
         cdef Py_ssize_t extent = (<tuple>whole)[axis], step = step_of(v.strides, v.shape, False)
@@ -337,8 +336,8 @@ cdef class Plan:
         raise outside(wrong, axis, <tuple>whole)
 
     cdef bint run_generic(self, object task, char **bases, list held) except -1:
-        """An operation without a compiled loop of ours, as eager execution would run it. Whether its result fits: there
-        are kernels that answer with a shape, the number of small singular values, for instance."""
+        """Run an operation without a compiled loop of ours, as in eager execution. False if the result does not fit:
+        some kernels choose its shape, for instance the number of small singular values."""
         cdef RegionCode region = <RegionCode>task
         cdef Operation o = <Operation>region.region.operations[0]
         cdef list operands = [loose(<Located>at, bases) for at in region.operands]
@@ -351,7 +350,7 @@ cdef class Plan:
         a = execute(o.op, o.params, args, n)
         if not has_form(a, o.out.typenum, o.out.shape):
             return False
-        if not a.contiguous or not a.owner:         # memory between regions is used again: nothing may share it
+        if not a.contiguous or not a.owner:         # memory between regions is reused, so no result may share it
             a = copy_of(to_ndarray(a))
         held[region.result - N_BASES] = a
         bases[region.result] = a.data
@@ -370,7 +369,7 @@ cdef class Plan:
 
 
 cdef int add_totals(RegionCode region, dg_region *r) except -1:
-    """Add up what each worker of a region has added up, and put the totals into their places."""
+    """Add the totals of all workers of a region, and copy the sums to their places."""
     cdef char **bases = r.bases[0]
     cdef Total total
     cdef Loop *loop
@@ -393,7 +392,7 @@ cdef int add_totals(RegionCode region, dg_region *r) except -1:
 
 
 cdef Array form_of(Memory m):
-    """An array of the type and shape of what a memory holds, without numbers."""
+    """An array with the dtype and shape of a memory, without data."""
     cdef Py_ssize_t[64] shape
     cdef int i
     for i in range(len(m.shape)):
@@ -412,11 +411,11 @@ cdef Array viewed(View v, Array base, char *data):
 
 
 cdef Array loose(Located at, char **bases):
-    """An operand in place, for as long as one operation takes."""
+    """An operand as an array that is valid during one operation."""
     return viewed(at.view, np_scalar(at.view.buffer.typenum), bases[at.base] + at.offset)
 
 cdef Plan make_plan(Program program):
-    """The plan of a prepared program. The collector waits meanwhile: planning makes many objects and keeps them."""
+    """The plan of a prepared program. Garbage collection pauses: planning makes many objects and keeps them."""
     cdef bint collecting = PyGC_Disable()
     cdef Compilation made
     cdef Plan plan

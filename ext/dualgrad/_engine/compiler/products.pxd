@@ -1,4 +1,4 @@
-# The instructions of matrix products and sums. See products.pyx.
+# Instructions of matrix products and sums. See products.pyx.
 from .emitter cimport Emitter
 from .lowering cimport Operation
 

@@ -1,9 +1,9 @@
-"""The instructions of matrix products, contractions and sums.
+"""Instructions of matrix products, contractions and sums.
 
 Design
 ------
-A product is done by rows, over the rows (then it is added up), or at once. Its factors are walked as they lie where the
-loop can do that, and copied where it cannot. A sum that no loop of ours does is a product with ones.
+A product is done row by row, over the rows (and then added up), or at once. The loop reads a factor in place where it
+can handle the strides; otherwise the factor is copied. A sum without a loop of ours becomes a product with ones.
 """
 from ..primitives.opcodes cimport OP_ABSORB_MUL, OP_MUL, OP_NEG
 from .allocation cimport IN_BLOCK
@@ -16,20 +16,20 @@ from .rewrites cimport SUM_BY_LOOP, SUM_BY_PRODUCT, SUM_BY_ROWS, note
 from .views cimport View, broadcast_strides, is_packed, product, turned
 
 cdef enum:
-    FEW = 8                         # numbers that are added up in a loop of ours rather than by a product with ones,
-    WIDE = 32                       # and numbers of rows that are
-    HALF_ROWS = 96                  # rows of a product that are worth computing half of it only,
+    FEW = 8                         # limit for a loop of ours that sums over later axes, else a product with ones
+    WIDE = 32                       # least elements of a row for a loop of ours that adds up rows
+    HALF_ROWS = 96                  # least rows of a product that is worth computing only by half
     LEAST_HALF = 16                 # and of one that is added up over its rows
 
 
 cdef int emit_product(Emitter e, Operation o) except -1:
-    """A matrix product, or several that are done together."""
+    """Append a matrix product, or a group of products fused into one."""
     cdef View a = <View>o.ins[0]
     cdef View b = <View>o.ins[1]
     cdef list mates = e.joined.mates.get(o)
     cdef bint added = e.partition.of[o.out.number].added
     e.products = e.products or not (added and are_dots(o.out.typenum, o.out.size))
-    if mates is not None and o is not mates[0]:     # done with that one
+    if mates is not None and o is not mates[0]:     # done together with the first one
         return 0
     if o.kind == AS_CONTRACT:
         return contraction(e, o, a, b)
@@ -39,7 +39,7 @@ cdef int emit_product(Emitter e, Operation o) except -1:
 
 
 cdef int product_over_rows(Emitter e, Operation o, View a, View b) except -1:
-    """(m, rows) times (rows, n), added up."""
+    """Append (m, rows) times (rows, n), added up over the rows."""
     cdef Py_ssize_t item = o.out.item, m = a.shape[0], n = b.shape[1]
     cdef tuple sa = a.strides, sb = b.strides, pa, pb
     pa = e.place(a, a.strides[1])
@@ -54,7 +54,7 @@ cdef int product_over_rows(Emitter e, Operation o, View a, View b) except -1:
 
 
 cdef bint leaves_alone(Emitter e, Operation o):
-    """Whether nothing else that the region makes leaves it, so that it may run twice."""
+    """True if all other results of the region stay inside of it, so that the region may run twice."""
     cdef Operation p
     for p in e.region.operations:
         if p is not o and (e.partition.of[p.out.number].added or e.allocation.of[p.out.number].base != IN_BLOCK):
@@ -63,8 +63,8 @@ cdef bint leaves_alone(Emitter e, Operation o):
 
 
 cdef int half_of_total(Emitter e, Operation o, View a, View b) except -1:
-    """Note that half of a product over the rows is enough, where the left factor is the right one with each row times
-    numbers of its own, and the region makes nothing else that leaves it: it may have to run twice."""
+    """Let a product over the rows compute half of itself, if it is symmetric: its left factor is the right factor with
+    scaled rows. All other results must stay inside of the region, which may have to run twice."""
     cdef Instruction made = <Instruction>e.code[len(e.code) - 1]
     cdef dict makers = {}
     cdef Operation p
@@ -87,11 +87,11 @@ cdef int half_of_total(Emitter e, Operation o, View a, View b) except -1:
 
 
 cdef int product_by_rows(Emitter e, Operation o, View a, View b, list mates) except -1:
-    """A product row by row: of rows with a shared matrix, of a shared matrix with those of the rows, or of both."""
+    """Append a product row by row; each factor is either shared or has a matrix, or a vector, for each row."""
     cdef int na = len(a.shape), nb = len(b.shape)
     cdef Py_ssize_t item = o.out.item, stack = 1, m = a.shape[na - 2], k = a.shape[na - 1], n = b.shape[nb - 1]
     cdef tuple sa = a.strides, sb = b.strides, pa, pb, target
-    cdef bint moves = na == 3 or nb == 2            # the left factor goes along the rows
+    cdef bint moves = na == 3 or nb == 2            # the left factor runs along the rows
     cdef Operation mate
     pa = e.place(a, a.strides[0] if moves else 0)
     if not walks(a, item):
@@ -100,13 +100,13 @@ cdef int product_by_rows(Emitter e, Operation o, View a, View b, list mates) exc
     if not walks(b, item):
         pb, sb = e.gathered(b, 0) if nb == 3 else e.kept(b)
     elif na == 2 and nb == 2 and sb[1] != item and product_loop(o.out.typenum, -1, k, n, sa[1]) is not NULL:
-        pb, sb = e.kept(b)                          # our own loop would put its columns in order for each block
+        pb, sb = e.kept(b)                          # our own loop would reorder its columns for each tile
     target = e.result(o.out)
     if mates is not None:
         for mate in mates[1:]:
             e.result(mate.out)
         stack = len(mates)
-    if na == 2 and nb == 3:                         # a shared matrix times that of each row
+    if na == 2 and nb == 3:                         # a shared matrix times a matrix for each row
         dims = [-1, m, k, n]
         strides = [0, sb[0], m * n * item, sa[0], sa[1], sb[1], sb[2], n * item, item]
     elif na == 2:
@@ -123,9 +123,9 @@ cdef int product_by_rows(Emitter e, Operation o, View a, View b, list mates) exc
 
 
 cdef int half_product(Emitter e, Operation o, View a, View b) except -1:
-    """Note that half of a product by rows is enough, where its result equals its transpose and nothing in the region
-    reads it: what is left out is copied when all rows are done. Nothing else that the region makes leaves it, since it
-    may have to run twice."""
+    """Let a product by rows compute half of itself, if it equals its transpose and nothing in the region reads it. The
+    other half is copied when all rows are done. All other results must stay inside of the region, which may have to run
+    twice."""
     cdef Instruction made = <Instruction>e.code[len(e.code) - 1]
     cdef Py_ssize_t first
     cdef Operation p
@@ -148,8 +148,8 @@ cdef int half_product(Emitter e, Operation o, View a, View b) except -1:
 
 
 cdef Py_ssize_t own_columns(FusedRegion region, View a, View b) except -2:
-    """Of a product a b, from which column of b on the rows of a are these columns, each of their numbers multiplied by
-    what all rows share; -1 if it is not known that they are."""
+    """The first column from which the columns of b are the rows of a, up to factors that all rows share; -1 if there is
+    no such column, or it is not known."""
     cdef dict makers = {}
     cdef Operation p
     cdef View v
@@ -177,7 +177,7 @@ cdef Py_ssize_t own_columns(FusedRegion region, View a, View b) except -2:
 
 
 cdef int whole_product(Emitter e, Operation o, View a, View b) except -1:
-    """A product of matrices, or of stacks of them, at once."""
+    """Append a product of matrices, or of stacks of them, that is done at once."""
     cdef int na = len(a.shape), nb = len(b.shape)
     cdef Py_ssize_t item = o.out.item, stack = 1, m = a.shape[na - 2], k = a.shape[na - 1], n = b.shape[nb - 1]
     cdef tuple sa = a.strides, sb = b.strides, pa, pb
@@ -195,7 +195,7 @@ cdef int whole_product(Emitter e, Operation o, View a, View b) except -1:
 
 
 cdef int contraction(Emitter e, Operation o, View a, View b) except -1:
-    """(rows, stack, m) times (rows, stack, n), added up over rows and stacks."""
+    """Append (rows, stack, m) times (rows, stack, n), added up over rows and stacks."""
     cdef Py_ssize_t item = o.out.item, stack = a.shape[1], m = a.shape[2], n = b.shape[2]
     cdef tuple sa, sb, pa, pb, target
     if e.rows and are_dots(o.out.typenum, m * n) and a.strides[1] == item and b.strides[1] == item:   # row by row
@@ -257,16 +257,16 @@ cdef int emit_sum(Emitter e, Operation o) except -1:
 
 cdef int sum_by_product(Emitter e, Operation o, tuple place, Py_ssize_t step, tuple target, Py_ssize_t w,
                         Py_ssize_t inner, Py_ssize_t outer) except -1:
-    """A sum over `w` numbers with `inner` behind each of them, `outer` times, as a product with ones."""
+    """Append a sum over `w` numbers, each with `inner` numbers behind it, `outer` times, as a product with ones."""
     cdef Py_ssize_t item = o.out.item
     cdef bint first = <int>(<tuple>o.params)[0] == 0
     cdef int ones
-    if inner == 1 and not first:                    # the last axes: a product with ones
+    if inner == 1 and not first:                    # the last axes: times a vector of ones
         ones = e.ones.base(o.out.typenum, w)
         return e.multiply(o.out.typenum, [place, (ones, 0, 0, 0), target],
                           [1, -outer if e.rows else outer, w, 1],
                           [0, 0, 0, step * w, step, item, item, item, item])
-    if not first:                                   # axes in the middle: a stack of ones times
+    if not first:                                   # axes in the middle: a stack of products, ones times
         ones = e.ones.base(o.out.typenum, w)
         return e.multiply(o.out.typenum, [(ones, 0, 0, 0), place, target],
                           [-outer if e.rows else outer, 1, w, inner],
@@ -281,15 +281,15 @@ cdef int sum_by_product(Emitter e, Operation o, tuple place, Py_ssize_t step, tu
 
 
 cdef bint in_line(View v):
-    """Whether a product can walk rows and stacks of a factor as one axis: they lie at equal distances, side by side or
-    the numbers of each."""
+    """True if a product can read the rows and stacks of a factor as one axis with a constant stride. Its numbers must
+    be contiguous along that axis or along the last one."""
     cdef Py_ssize_t item = v.buffer.item, s = v.strides[1], t = v.strides[2]
     return (v.strides[0] == s * <Py_ssize_t>v.shape[1] and s >= item and t >= item
             and (s == item or t == item or v.shape[2] == 1))
 
 
 cdef bint walks(View v, Py_ssize_t item):
-    """Whether a product can walk the last two axes of a factor as they lie."""
+    """True if a product can read the last two axes of a factor in place."""
     cdef int n = len(v.shape)
     s, t = v.strides[n - 2], v.strides[n - 1]
     return (s >= item and t >= item and (s == item or t == item)

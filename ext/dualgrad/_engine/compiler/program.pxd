@@ -12,18 +12,18 @@ cdef enum SlotKind:
 
 
 cdef class Program:
-    # what was recorded
-    cdef readonly list kinds            # for each slot: where its array comes from
-    cdef readonly list sources          # the number of the input, the handle, the constant, or the step
+    # the recording
+    cdef readonly list kinds            # for each slot: the kind of its source
+    cdef readonly list sources          # number of the input, the handle, the constant, or number of the step
     cdef readonly list typenums
     cdef readonly list shapes
-    cdef tuple shape                    # of the last slot: many slots share it
+    cdef tuple shape                    # shape of the last slot, to share equal tuples
     cdef readonly list steps            # (opcode, params, slots of the operands, slot of the result)
-    cdef readonly list inputs           # slots of the inputs; -1 where not used
-    cdef readonly list effects          # (handle or number of an input, slot): what the program leaves behind
-    cdef readonly list outputs          # slots that leave the program
-    # as it is run
-    cdef list dead                      # for each step the slots no later one reads; None before the first run
+    cdef readonly list inputs           # slots of the inputs; -1 for an unused one
+    cdef readonly list effects          # (handle or number of an input, slot): values that the program writes
+    cdef readonly list outputs          # slots of the results
+    # for runs
+    cdef list dead                      # for each step: slots that no later step reads; None before the first run
 
     cdef int new_slot(self, SlotKind kind, object source, Array a) except -1
     cdef bint same_as(self, Program other)

@@ -1,14 +1,14 @@
-"""Programs: what a recording leaves, and how it is run again.
+"""Programs: the result of a recording, and its plain interpreter.
 
 Design
 ------
-A program is flat: steps (opcode, parameters, slots of the operands, slot of the result) over slots, each of which is an
-input, the array of a handle (a Parameter, a captured tensor: read anew at each run), a constant, or the result of a
-step. It is made by `recorder.pyx` and not changed once it is prepared; runs share nothing, so threads may run one
+A program is flat: a list of steps (opcode, parameters, slots of the operands, slot of the result). Each slot is an
+input, the array of a handle (a Parameter, or a captured tensor; read anew in each run), a constant, or the result of a
+step. `recorder.pyx` makes it, and after its preparation it does not change. Runs share nothing, so threads may run one
 program at once.
 
-`prepare` drops steps that nothing depends on. `run` is the plain interpreter: it applies each step to arrays, as
-eager execution would, without any of the work that found out which steps there are.
+`prepare` drops steps that nothing depends on. `run` is the plain interpreter: it applies each step to arrays as eager
+execution would, but does none of the work that found the steps.
 """
 cimport cython
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
@@ -29,7 +29,7 @@ cdef extern from "Python.h":
 
 
 cdef int check_signals() except -1:
-    """Let handlers of signals run. What they raise is no error of the program."""
+    """Run signal handlers. An error from them is not an error of the program."""
     if PyErr_CheckSignals_() < 0:
         thread_state().interrupted = True
         return -1
@@ -37,7 +37,7 @@ cdef int check_signals() except -1:
 
 
 cdef bint interrupted() noexcept:
-    """Whether a handler of a signal has raised in a program of this thread since this was last asked."""
+    """True if a signal handler has raised in a program of this thread since the last call."""
     cdef dg_thread *thread = thread_state()
     cdef bint found = thread.interrupted
     thread.interrupted = False
@@ -72,13 +72,13 @@ cdef class Program:
         return len(self.kinds) - 1
 
     cdef bint same_as(self, Program other):
-        """Whether two recordings hold the same steps on the same data."""
+        """True if two recordings have the same steps on the same data."""
         cdef int i
         if (self.kinds != other.kinds or self.typenums != other.typenums or self.shapes != other.shapes
                 or self.outputs != other.outputs or self.inputs != other.inputs
                 or len(self.steps) != len(other.steps) or len(self.effects) != len(other.effects)):
             return False
-        if self.steps != other.steps:           # settings of draws and looks may differ
+        if self.steps != other.steps:           # parameters of steps with effects may differ
             for (op, params, ins, out), (op2, params2, ins2, out2) in zip(self.steps, other.steps):
                 if op != op2 or ins != ins2 or out != out2:
                     return False
@@ -96,7 +96,7 @@ cdef class Program:
         return True
 
     cdef int prepare(self) except -1:
-        """Drop what nothing depends on."""
+        """Drop steps that nothing depends on."""
         cdef bytearray needed = bytearray(len(self.kinds))
         cdef list kept = []
         cdef tuple step
@@ -120,7 +120,7 @@ cdef class Program:
         return 0
 
     cdef Program with_steps(self, list steps):
-        """A prepared program on the same slots, with other steps."""
+        """A prepared program with the same slots and other steps."""
         cdef Program p = Program()
         p.kinds = self.kinds
         p.sources = self.sources
@@ -134,7 +134,7 @@ cdef class Program:
         return p
 
     cdef Program without_steps(self):
-        """A program on copies of the slots, to which further ones and steps are added before it is prepared."""
+        """A program with copies of the slots and no steps; the caller adds slots and steps, then prepares it."""
         cdef Program p = Program()
         p.kinds = self.kinds[:]
         p.sources = self.sources[:]
@@ -146,7 +146,7 @@ cdef class Program:
         return p
 
     cdef list deaths(self):
-        """For each step the slots that no later step reads."""
+        """For each step, the slots that no later step reads."""
         cdef list last = [-1] * len(self.kinds), dead = [[] for _ in self.steps]
         cdef int i
         cdef set keep = set(self.outputs)
@@ -161,7 +161,7 @@ cdef class Program:
         return dead
 
     cdef bint fill(self, PyObject **slots, list inputs) except -1:
-        """Put what is there from the start into its slots; False if a handle is not of the type and shape it was."""
+        """Put inputs, constants and handles into their slots; False if the dtype or shape of a handle has changed."""
         cdef Py_ssize_t i
         cdef Array a
         cdef Value v
@@ -183,9 +183,9 @@ cdef class Program:
         return True
 
     cdef list run(self, list inputs):
-        """The arrays of outputs, then those of effects. The inputs fit the program: the caller has checked.
+        """Interpret the program; return the arrays of outputs, then of effects. The caller has checked the inputs.
 
-        None if a handle or a result (of a kernel that answers with a shape) is not of the type and shape it was.
+        None if the dtype or shape of a handle, or of a result whose kernel chooses the shape, has changed.
         """
         cdef Py_ssize_t n = len(self.kinds), i
         cdef PyObject **slots
@@ -263,7 +263,7 @@ cdef class Program:
 
 
 cdef bint same_numbers(Array a, Array b):
-    """Whether two arrays of one type and shape hold the same, bit for bit."""
+    """True if two arrays of one dtype and shape are equal bit for bit."""
     if a is b:
         return True
     if uniform(a):

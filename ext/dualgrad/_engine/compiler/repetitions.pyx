@@ -1,10 +1,10 @@
-"""What loops and branches in programs are: the program of one step, and how it is repeated, or which one is run.
+"""Loops and branches in programs: the program of one step and its repetition, or the programs of two branches.
 
 Design
 ------
-Passes make loops and take them apart, so what a loop is stands below them; how it runs stands above, in `steppers` and
-`loops`. A `Body` is the program of one step. Its inputs are what is carried from step to step, entries of stacked
-arrays, and what all steps share; its outputs are what is carried on, and entries of stacked results.
+Passes build loops and take them apart, so this description is below the passes. The execution is above them, in
+`steppers` and `loops`. A `Body` is the program of one step. Its inputs are the carry, entries of stacked arrays, and
+shared arrays. Its outputs are the next carry and entries of stacked results.
 """
 cimport numpy as cnp
 
@@ -27,7 +27,7 @@ cdef class Body:
 
 
 cdef Repetition repetition(Body body, Py_ssize_t n, bint reverse, tuple stacked, tuple shared):
-    """A loop, and where its results lie: what is carried, then what is stacked, then the number of steps."""
+    """A loop with places for its results: the last carry, stacked results, then the number of steps."""
     cdef Repetition loop = Repetition()
     cdef Program p = body.program
     cdef list results = []
@@ -93,7 +93,7 @@ cdef class Reversal:
 
 
 cdef Choice choice(Body taken, Body other, tuple of_taken, tuple of_other):
-    """A choice between two bodies whose results have the same forms, and where the results lie."""
+    """A choice between two bodies whose results have the same forms, with places for the results."""
     cdef Choice c = Choice()
     cdef Program p = taken.program
     cdef list results = []

@@ -1,4 +1,4 @@
-# Loops found again in programs. See rerolling.pyx.
+# Loops rolled up again in programs. See rerolling.pyx.
 from .program cimport Program
 
 cdef Program rerolled(Program program)

@@ -1,12 +1,13 @@
-"""Rerolling: loops that were written out in a program become loops again.
+"""Rerolling: loops that a recording has unrolled become loops again.
 
 Design
 ------
-A Python loop leaves the same steps many times, and so does the way back through it. Where a program has such stretches
-(stretches.pyx), an instruction repeats their body. What is needed of the last iteration is carried out of it; what
-is needed of each one, by the way back say, is stacked.
+A Python loop records the same steps many times, and so does its reverse. For each such stretch of a program
+(stretches.pyx), an instruction repeats the body. A result that only the last iteration provides is carried; a result
+needed from every iteration, for example by the reverse, is stacked.
 
-A body is planned once, so planning takes as long for any number of iterations, and its instructions stay in cache.
+A body is planned once, so planning time does not depend on the number of iterations, and its instructions stay in
+cache.
 """
 cimport numpy as cnp
 
@@ -20,14 +21,14 @@ from .scalarisation cimport is_number
 from .stretches cimport Search, Stretch
 
 cdef enum:
-    LEAST_STEPS = 400           # of a program that is worth looking at
-    MANY_NUMBERS = 40_000       # steps on single numbers that stay in cache, written out
+    LEAST_STEPS = 400           # least steps of a program that is worth the search
+    MANY_NUMBERS = 40_000       # steps on single numbers that stay unrolled: they still fit into cache
 
 
 cdef class Reroller(Search):
 
     cdef int find_uses(self) except -1:
-        """Note what of each stretch is read outside of it."""
+        """Record which results of each stretch are read outside of it."""
         cdef Program p = self.program
         cdef Stretch s
         cdef Py_ssize_t t
@@ -48,7 +49,7 @@ cdef class Reroller(Search):
                 else:
                     self.need(self.operand(s.start + <Py_ssize_t>slots, 0))
         more = True
-        while more:                     # what is needed of the last iteration alone is carried there
+        while more:                     # if only the last iteration's result is needed, it is carried
             more = False
             for s in self.stretches:
                 for j in s.last:
@@ -59,7 +60,7 @@ cdef class Reroller(Search):
         return 0
 
     cdef int need(self, int slot) except -1:
-        """A slot is read by itself."""
+        """Record that a slot is read by itself."""
         cdef Py_ssize_t t = self.maker[slot], i, j
         cdef Stretch s = self.inside.get(t)
         if s is None:
@@ -73,7 +74,7 @@ cdef class Reroller(Search):
         return 0
 
     cdef int need_all(self, tuple slots) except -1:
-        """Slots are read one for each iteration of another stretch."""
+        """Record that each iteration of another stretch reads one of these slots."""
         cdef Stretch s = self.inside.get(self.maker[<int>slots[0]])
         if s is not None:
             s.made.setdefault((self.maker[<int>slots[0]] - s.start) % s.period, len(s.made))
@@ -82,11 +83,11 @@ cdef class Reroller(Search):
     # the loops
 
     cdef Body body(self, Stretch s):
-        """The program of an iteration: inputs are the carry, entries, and what is shared."""
+        """The program of one iteration: its inputs are the carry, entries, and shared slots."""
         cdef Program p = self.program, made = Program()
         cdef Body body = Body()
         cdef dict carried = {}, entries = {}, shared = {}
-        cdef list own = []              # slots of what the iteration has made
+        cdef list own = []              # slots of the results of this iteration
         cdef Py_ssize_t j, d
         cdef int r
         for j in s.carried:
@@ -131,7 +132,7 @@ cdef class Reroller(Search):
         return self.new_slot(made, FROM_INPUT, len(made.inputs) - 1, slot)
 
     cdef int new_slot(self, Program made, int kind, object source, int slot) except -1:
-        """A slot of the form of one of the program."""
+        """A new slot with the form of a slot of the program."""
         return append_slot(made, kind, source, self.program.typenums[slot], self.program.shapes[slot])
 
     cdef Program rewritten(self):
@@ -151,7 +152,7 @@ cdef class Reroller(Search):
         return made
 
     cdef int write_loop(self, Program made, Stretch s) except -1:
-        """A loop, and its results in the slots where they are needed."""
+        """Append a loop, and copy its results to the slots that need them."""
         cdef Program p = self.program
         cdef Repetition loop
         cdef Py_ssize_t j, i, last = s.start + (s.n - 1) * s.period
@@ -178,7 +179,7 @@ cdef class Reroller(Search):
         return 0
 
     cdef int write_entry(self, Program made, Stretch s, Py_ssize_t j, Py_ssize_t i, int slot) except -1:
-        """What one iteration has made, from the stack."""
+        """Append steps that copy the result of one iteration out of the stack."""
         cdef tuple shape = <tuple>self.program.shapes[slot]
         cdef Py_ssize_t k = s.n - 1 - i if s.reverse else i
         cdef int row
@@ -188,7 +189,7 @@ cdef class Reroller(Search):
         return 0
 
     cdef int rows(self, Program made, Stretch s, Py_ssize_t j) except -1:
-        """The slot of the rows that a step takes, each as it takes them."""
+        """The slot of the rows that a step takes, stacked in the order of the loop."""
         cdef Py_ssize_t t = s.start + (s.n - 1 if s.reverse else 0) * s.period + j
         cdef tuple step = <tuple>self.program.steps[t], whole
         cdef int out = step[3], typenum = self.program.typenums[out], found
@@ -200,7 +201,7 @@ cdef class Reroller(Search):
                            (s.n,) + <tuple>self.program.shapes[out])
 
     cdef int stacked(self, Program made, Stretch s, tuple slots) except -1:
-        """The slot of an array of entries, in the order in which the loop numbers them."""
+        """The slot of the stacked entries, in the order of the loop."""
         cdef Stretch other
         cdef Py_ssize_t first, i, j, at, step
         cdef tuple shape = <tuple>self.program.shapes[<int>slots[0]]
@@ -231,7 +232,7 @@ cdef int append_slot(Program p, int kind, object source, int typenum, tuple shap
 
 
 cdef int append_step(Program p, int op, object params, list ins, int typenum, tuple shape) except -1:
-    """A new step; the slot of its result."""
+    """Append a step; return the slot of its result."""
     cdef int slot = append_slot(p, FROM_STEP, len(p.steps), typenum, shape)
     p.steps.append((op, params, tuple(ins), slot))
     return slot

@@ -1,4 +1,4 @@
-# How often each rewrite has been done. See rewrites.pyx.
+# Counts of each rewrite. See rewrites.pyx.
 
 cdef enum Rewrite:
     # entries
@@ -100,5 +100,5 @@ cdef extern from "memory/shared.h":
 cdef long long *COUNTS
 
 cdef inline void note(Rewrite rewrite) noexcept:
-    """Count a rewrite that has been done."""
+    """Count a rewrite."""
     dg_add_shared(&COUNTS[<int>rewrite], 1)

@@ -1,9 +1,9 @@
-"""Counters of rewrites: how often each pass has done what it can do.
+"""Counters of rewrites: the number of times that each pass has applied each of its rewrites.
 
 Design
 ------
-A rewrite that no program reaches is not tested, and nothing else shows that one is no longer reached. Rewrites are
-counted when a program is planned; a run does not count.
+A rewrite that no program reaches is not tested, and only these counters show that it is no longer reached. They count
+while a program is planned, not while it runs.
 """
 from cpython.mem cimport PyMem_Calloc
 
@@ -13,6 +13,6 @@ COUNTS = <long long *>PyMem_Calloc(N_REWRITES, sizeof(long long))
 
 
 def rewrites():
-    """How often each rewrite has been done, by name."""
+    """The number of times that each rewrite was applied, by name."""
     cdef int k
     return {REWRITES[k]: COUNTS[k] for k in range(<int>N_REWRITES)}

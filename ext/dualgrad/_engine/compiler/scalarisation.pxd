@@ -3,25 +3,25 @@ from ..primitives.opcodes cimport OP_SUM
 from .program cimport Program
 
 cdef enum:
-    ZERO = 0                        # the number that is zero, of any type
+    ZERO = 0                        # the number zero, of any dtype
     NO_STEP = -1
 
 cdef struct Step:
     int kind                        # of the instruction
     int op
-    int code                        # of a product, sum or difference; NONE for anything else
-    int inner, outer, second        # where several are done at once; inner is NONE where not
-    int typenum                     # of the operands; of the choices for a choice
+    int code                        # code of a product, sum or difference; else NONE
+    int inner, outer, second        # codes of fused operations; inner is NONE if there are none
+    int typenum                     # dtype of the operands; for a choice, dtype of the chosen operands
     int n_in
     int ins[4]                      # numbers
     int out
-    bint gone                       # done with its reader
+    bint gone                       # fused into its reader
 
 
 cdef struct Number:
     int typenum
-    int maker                       # the step that makes it, NO_STEP for what is there from the start
-    int uses                        # how often it is read
+    int maker                       # the step that makes it; NO_STEP if it exists from the start
+    int uses                        # number of times that it is read
     int last                        # the last step that reads it
     bint leaves                     # it is part of a result of the program
     int base                        # NO_STEP: no place yet
@@ -29,7 +29,7 @@ cdef struct Number:
 
 
 cdef inline bint adds_up(int op) noexcept:
-    """Whether a step is part of a sum."""
+    """True if a step adds a term of a sum."""
     return op == OP_SUM
 
 
@@ -40,11 +40,11 @@ cdef class Numbers:
     cdef Number *numbers
     cdef int n_steps, n_numbers
     cdef int room_for_steps, room_for_numbers
-    cdef list of_slot               # for each slot its number, or an array of them; None: nothing reads it
+    cdef list of_slot               # for each slot its number, or an array of numbers; None if nothing reads it
     cdef dict constants             # (type number, bytes) -> the number of a constant
-    cdef dict same                  # what steps on arrays have made: (kind, opcode, operands) -> number
-    cdef int copies                 # numbers of results that lie elsewhere
-    cdef int arrays                 # instructions that steps on arrays would be
+    cdef dict same                  # results of steps on arrays: (kind, opcode, operands) -> number
+    cdef int copies                 # numbers in results that also have another place
+    cdef int arrays                 # number of instructions that the steps would be on whole arrays
 
     cdef int new_number(self, int typenum) except -1
     cdef int constant(self, int typenum, object value) except -1

@@ -1,16 +1,16 @@
-"""Scalarisation: a program on few numbers as steps on single ones.
+"""Scalarisation: turn a program on small arrays into steps on single numbers.
 
 Design
 ------
-An instruction on a whole array costs as much as some six on single numbers: it has rows, blocks and strides to look
-at. So where arrays have few elements (the state of an integrator, a 3-vector, a small matrix) each element becomes a
-number of its own. Reshapes, slices, concatenations and broadcasts then are no steps at all: an array is an array of
-names of numbers, and these are moved. A sum of few numbers becomes additions. So nothing but time tells a program that
-is taken apart from eager execution, to the last bit; matrix products, which a library rounds in its own ways, stay
-whole, and so does the program that has one.
+An instruction on a whole array costs about as much as six on single numbers, since it handles rows, tiles and strides.
+So in arrays with few elements (the state of an integrator, a 3-vector, a small matrix) each element becomes a number of
+its own. Then reshapes, slices, concatenations and broadcasts need no steps. An array becomes an array of number ids,
+and these operations move the ids. A sum of few numbers becomes additions. Apart from its speed, a scalarised program
+equals eager execution bit for bit. A library rounds matrix products in its own ways, so a program with such a product
+is not scalarised.
 
-A program in which every array is one number is read in the same way. There steps are as many as before, so it may be
-long; others have to be worth it.
+A program in which every array is one number takes the same path. There the number of steps stays the same, so such a
+program may be long; others must be worth it.
 """
 cimport numpy as cnp
 from cpython.mem cimport PyMem_Free, PyMem_Realloc
@@ -28,13 +28,13 @@ from .vertical_fusion cimport NONE, code_of_primitive
 from .views cimport product
 
 cdef enum:
-    LARGEST = 64                    # elements of an array that is worked on element by element,
-    MOVED = 64                      # and how many times as many may be cut out or put together
-    MOST_STEPS = 20000              # on single numbers, where there are arrays
-    WORTH = 6                       # steps on single numbers that take as long as one on an array
-    OF_A_FUNCTION = 3               # and as long as an exponential,
-    OF_A_COPY = 2                   # or as a number that is copied
-    FEW = 7                         # terms of a sum that NumPy adds in their order
+    LARGEST = 64                    # most elements of an array that is computed element by element
+    MOVED = 64                      # an array may have this many times as many elements if they are only moved
+    MOST_STEPS = 20000              # most steps on single numbers, if the program has arrays
+    WORTH = 6                       # steps on single numbers that take as long as an instruction on an array
+    OF_A_FUNCTION = 3               # cost, in such steps, of a function such as exp
+    OF_A_COPY = 2                   # and of a copied number
+    FEW = 7                         # most terms of a sum that NumPy adds in order
 
 cdef extern from "memory/shared.h":
     long long dg_read_shared(long long *counter) noexcept
@@ -44,7 +44,7 @@ cdef long long LIMIT = LARGEST
 
 
 def largest_array(Py_ssize_t elements=-1):
-    """Take arrays of at most so many elements apart; 1 for none, and the former limit for -1. Returns the former
+    """Limit scalarised arrays to this many elements; 1 for none, -1 leaves the limit as it is. Return the former
     limit."""
     cdef Py_ssize_t former = dg_read_shared(&LIMIT)
     if elements >= 0:
@@ -60,19 +60,19 @@ cdef bint is_number(tuple shape):
 
 
 cdef bint is_taken(int typenum) noexcept:
-    """Whether a number of a type may be a step's."""
+    """True if a step on single numbers may have operands of this dtype."""
     return (typenum == cnp.NPY_DOUBLE or typenum == cnp.NPY_FLOAT or typenum == cnp.NPY_BOOL
             or typenum == cnp.NPY_INT or typenum == cnp.NPY_LONG or typenum == cnp.NPY_LONGLONG)
 
 
 cdef bint moves(int op) noexcept:
-    """Whether elements of a result are elements of the operands, or zeros."""
+    """True if all elements of a result are elements of the operands, or zeros."""
     return (op == OP_RESHAPE or op == OP_TRANSPOSE or op == OP_BROADCAST_TO or op == OP_IDENTITY or op == OP_SLICE
             or op == OP_UNSLICE or op == OP_CONCAT)
 
 
 cdef void *more_room(void *memory, int *room, size_t nbytes) except NULL:
-    """Memory for more than twice as many things of some bytes."""
+    """Grow an array of items of `nbytes` bytes to more than twice its room."""
     cdef int wanted = 2 * room[0] + 64
     cdef void *found = PyMem_Realloc(memory, wanted * nbytes)
     if found is NULL:
@@ -97,7 +97,7 @@ cdef class Numbers:
         return self.n_numbers - 1
 
     cdef int constant(self, int typenum, object value) except -1:
-        """The number of a constant."""
+        """The number that holds a constant."""
         cdef object dtype = dtype_of(typenum), found = np.asarray(value)
         if found.dtype != dtype:
             with np.errstate(all="ignore"):
@@ -115,13 +115,13 @@ cdef class Numbers:
         return np.reshape(np.asarray(self.of_slot[slot], np.uint64), self.program.shapes[slot])
 
     cdef int name(self, int slot, list found) except -1:
-        """Let the elements of a slot be some numbers, in order."""
+        """Set the numbers of the elements of a slot, in order."""
         self.of_slot[slot] = (int(found[0]) if len(found) == 1
                               else np.array(found, np.uint64).reshape(self.program.shapes[slot]))
         return 0
 
     cdef int new_step(self, int kind, int op, int typenum, int made, int n_in, const int *ins) except -1:
-        """A step on numbers that gives one of type `made`; returns that number."""
+        """Add a step that makes a number of dtype `made`; return that number."""
         cdef Step *s
         cdef int k
         if self.n_steps == self.room_for_steps:
@@ -147,7 +147,7 @@ cdef class Numbers:
         return s.out
 
     cdef int step_on_array(self, int kind, int op, int typenum, int made, int n_in, const int *ins) except -1:
-        """A step on elements of arrays, where the same elements may meet again."""
+        """Add a step on elements of arrays, or return the number of an equal step."""
         cdef tuple key
         if op == OP_ABSORB_MUL and (ins[0] == ZERO or ins[1] == ZERO):
             return ZERO
@@ -159,7 +159,7 @@ cdef class Numbers:
     # ------------------------------------------------------------------------------------------------------- reading
 
     cdef int begin(self) except -1:
-        """Number what is there from the start: the elements of an array one after the other."""
+        """Number the arrays that exist from the start; the elements of an array get consecutive numbers."""
         cdef Program p = self.program
         cdef bytearray read = bytearray(len(p.kinds))
         cdef int slot, first, size
@@ -183,7 +183,7 @@ cdef class Numbers:
         return 0
 
     cdef Py_ssize_t size(self, int slot) except -1:
-        """The elements of a slot; 0 where they may be no numbers of a step."""
+        """The number of elements of a slot; 0 if they cannot be operands of a step."""
         return product(self.program.shapes[slot]) if is_taken(self.program.typenums[slot]) else 0
 
     cdef list leaving(self):
@@ -191,7 +191,7 @@ cdef class Numbers:
         return self.program.outputs + [slot for _, slot in self.program.effects]
 
     cdef bint read(self) except -1:
-        """Note the steps; whether all of them are such on numbers, and worth it."""
+        """Read all steps; False if some cannot work on single numbers, or scalarisation does not pay."""
         cdef Program p = self.program
         cdef Py_ssize_t largest = 1, size, most = dg_read_shared(&LIMIT), limit = most if most == 1 else most * MOVED
         cdef tuple step
@@ -220,7 +220,7 @@ cdef class Numbers:
         return self.n_steps > 0 and (largest == 1 or self.cost() <= WORTH * self.arrays)
 
     cdef int leave(self, list numbers) except -1:
-        """Note that numbers are a result; how many have to be copied, as they lie elsewhere."""
+        """Mark numbers as a result; return how many must be copied, because they also have another place."""
         cdef int k, found = 0
         for k in numbers:
             found += self.numbers[k].leaves or self.numbers[k].maker == NO_STEP
@@ -234,7 +234,7 @@ cdef class Numbers:
         return found
 
     cdef bint read_step(self, tuple step) except -1:
-        """Note a step of the program; False for one that is no step on numbers."""
+        """Read a step of the program; False if it cannot work on single numbers."""
         cdef Program p = self.program
         cdef object params = step[1]
         cdef tuple ins = <tuple>step[2], shape
@@ -247,7 +247,7 @@ cdef class Numbers:
                 note(NUMBER_RESHAPED)
                 self.of_slot[out] = self.of_slot[<int>ins[0]]
                 return True
-            self.arrays += len(ins) if op == OP_CONCAT else 2 * (op == OP_UNSLICE)     # copies, zeros
+            self.arrays += len(ins) if op == OP_CONCAT else 2 * (op == OP_UNSLICE)     # copies and zeros
             found = (<Primitive>PRIMITIVES[op]).tokens(
                 params, [self.ids(slot) for slot in ins], shape)
             self.name(out, found.ravel().tolist())
@@ -277,7 +277,7 @@ cdef class Numbers:
                 and self.each(DG_LOOP, op, typenum, ins, out, []))
 
     cdef bint each(self, int kind, int op, int typenum, tuple ins, int out, list more) except -1:
-        """A step on each element of operands, and on some numbers more."""
+        """Add a step for each element of the operands. `more`: numbers that are further operands."""
         cdef Program p = self.program
         cdef int[4] numbers
         cdef int k, n = len(ins) + len(more), made = p.typenums[out]
@@ -301,13 +301,13 @@ cdef class Numbers:
         return True
 
     cdef bint add_up(self, object ids, tuple axes, int out) except -1:
-        """Sums along an axis, one number after the other: eager execution adds few numbers in that order, wherever they
-        lie."""
+        """Add up elements along an axis in order. Eager execution also adds few numbers in this order, whatever their
+        strides."""
         cdef list found = [], along = [axis for axis in axes if ids.shape[axis] > 1]
         cdef object lines
         if len(along) > 1 or along and ids.shape[along[0]] > FEW:
             return False
-        lines = np.moveaxis(ids, along[0], -1) if along else ids.reshape((-1, 1))   # there may be no room for an axis
+        lines = np.moveaxis(ids, along[0], -1) if along else ids.reshape((-1, 1))   # MAX_DIMS axes leave no room
         for line in lines.reshape((-1, lines.shape[lines.ndim - 1])).tolist():
             found.append(self.added(line, self.program.typenums[out]) if along else line[0])
         self.arrays += len(along)
@@ -315,7 +315,7 @@ cdef class Numbers:
         return True
 
     cdef int added(self, list line, int typenum) except -1:
-        """The sum of zero and some numbers: that of many -0 is 0, as in eager execution."""
+        """Sum numbers, starting from zero: as in eager execution, a sum of -0 only is 0."""
         cdef int[2] numbers
         cdef int total = ZERO, k
         for k in line:
@@ -325,26 +325,26 @@ cdef class Numbers:
 
 
 cdef object spread_out(object ids, tuple shape):
-    """Numbers repeated up to a shape; `broadcast_to` would not tell of a lack of memory."""
+    """Broadcast numbers to a shape. Unlike `broadcast_to`, this raises an error if memory is short."""
     return np.add(ids, np.zeros(shape, np.uint64), dtype=np.uint64)
 
 
 cdef bint lies_alike(int op, int typenum, list shapes, tuple shape) except -1:
-    """Whether an element of a result does not depend on where its operands lie, as it does in some loops of NumPy's: of
-    several operands, where one is repeated, or where the sign of a zero is not told."""
+    """True if an element of a result does not depend on the strides of the operands. In some of NumPy's loops it does:
+    with several operands of which one is repeated, or where the sign of a zero is undefined."""
     if not is_real(typenum) or has_own_loop(op, typenum) or is_number(shape):
         return True
     return op != OP_FMIN and op != OP_FMAX and all([each == shape for each in shapes])
 
 
 cdef tuple added_axes(tuple shape, tuple target):
-    """The axes that are added up where an array is summed to a shape that broadcasts to its own."""
+    """The axes to sum over, to get from a shape to a target that broadcasts to it."""
     cdef int lead = len(shape) - len(target), i
     return tuple([i for i in range(len(shape)) if i < lead or target[i - lead] == 1 and shape[i] != 1])
 
 
 cdef Numbers numbers_of_program(Program program):
-    """The steps of a program on single numbers; None where it is none, or not worth it."""
+    """The steps of a program on single numbers; None if scalarisation is impossible or does not pay."""
     cdef Numbers found = Numbers()
     found.program = program
     return found if found.read() else None

@@ -2,11 +2,11 @@
 
 Design
 ------
-A program in which every array is one number (an integrator, an orbit, nested derivatives of a function of one
-variable), or a few (scalarisation.pyx), has many steps and little to choose: no axes, no blocks, no neighbours. So it
-does not go through views and operations. Products, sums and differences that are read once are done with their reader,
-by the rule of vertical_fusion.pyx; a number has eight bytes from the step that makes it to the last one that reads it;
-and what is left is written down as the executor reads it.
+Some programs work on single numbers (an integrator, an orbit, nested derivatives of a function of one variable), or on
+small arrays (scalarisation.pyx). They have many steps but few choices: no axes, tiles or neighbours. So they skip views
+and operations. Products, sums and differences that are read once are fused into their reader, by the rule of
+vertical_fusion.pyx. A number occupies eight bytes from the step that makes it to its last reader. Then the instructions
+are written in the form that the executor reads.
 """
 cimport numpy as cnp
 from cpython.mem cimport PyMem_Calloc
@@ -32,13 +32,12 @@ cdef enum:
 
 
 cdef class Planner:
-    """Where numbers lie, and the instructions."""
+    """Places of numbers, and the instructions."""
     cdef Numbers of
-    cdef list copies                # (number, base, offset): results that lie elsewhere, too
+    cdef list copies                # (number, base, offset): results that also have another place
 
     cdef int code_taken_in(self, int number, const Step *reader) noexcept:
-        """The code of the product, sum or difference that makes a number for one reader alone; NONE for anything
-        else."""
+        """The code of the product, sum or difference that makes a number for a single reader; else NONE."""
         cdef Number *x = &self.of.numbers[number]
         cdef Step *s
         if x.maker == NO_STEP or x.uses != 1 or x.leaves:
@@ -47,7 +46,7 @@ cdef class Planner:
         return s.code if s.inner == NONE and adds_up(s.op) == adds_up(reader.op) else NONE
 
     cdef int fuse(self) except -1:
-        """Two or three in one, as vertical_fusion.pyx does it."""
+        """Fuse two or three steps into one, as vertical_fusion.pyx does."""
         cdef Step *s
         cdef int i
         cdef int[2] ins
@@ -76,7 +75,7 @@ cdef class Planner:
         return 0
 
     cdef int take_in(self, Step *s, int number) noexcept:
-        """The operands of the step that makes a number in place of the number."""
+        """Replace an operand by the operands of the step that makes it."""
         cdef Step *maker = &self.of.steps[self.of.numbers[number].maker]
         s.ins[s.n_in] = maker.ins[0]
         s.ins[s.n_in + 1] = maker.ins[1]
@@ -85,7 +84,7 @@ cdef class Planner:
         return 0
 
     cdef int find(self, list memories, dict at) except -1:
-        """Places for what is there from the start; `at`: the memory that holds some numbers."""
+        """Find places for arrays that exist from the start; `at`: numbers -> the memory that holds them."""
         cdef Program p = self.of.program
         cdef Memory found
         cdef Buffer r
@@ -109,7 +108,7 @@ cdef class Planner:
         return 0
 
     cdef int hold(self, list numbers, Buffer r, Memory memory, dict at) except -1:
-        """Let numbers lie in a memory, one after the other; those that have a place are copied to it."""
+        """Place numbers in a memory, one after the other. Numbers that already have a place are copied to it."""
         cdef Number *x
         cdef int k, i
         at[tuple(numbers)] = memory
@@ -123,7 +122,7 @@ cdef class Planner:
         return 0
 
     cdef Py_ssize_t place(self, list memories, list results) except -1:
-        """Find a place for each number; returns the bytes of those that stay inside."""
+        """Find a place for each number; return the bytes of the numbers that stay inside of the program."""
         cdef Program p = self.of.program
         cdef Number *x
         cdef Step *s
@@ -164,12 +163,12 @@ cdef class Planner:
             for k in range(s.n_in):
                 x = &self.of.numbers[s.ins[k]]
                 if x.base == BLOCK and x.last == i:
-                    x.last = NO_STEP     # one operand twice is given back once
+                    x.last = NO_STEP     # free an operand only once, even if it is used twice
                     free.append(x.offset)
         return end
 
     cdef int write(self, RegionCode made) except -1:
-        """The instructions."""
+        """Write the instructions."""
         cdef dg_instruction *p
         cdef Number *x
         cdef int i, k, n = <int>len(self.copies)
@@ -198,7 +197,7 @@ cdef class Planner:
         return 0
 
     cdef tuple instruction(self, const Step *s, dg_instruction *p):
-        """Fill in the instruction of a step; what it calls."""
+        """Fill in the instruction of a step; return its entry in the listing."""
         cdef Number *x
         cdef Loop *loop
         cdef int k, op

@@ -1,11 +1,11 @@
-"""Row scaling: products of each row with a number of its own, several of which become one instruction.
+"""Row scaling: products of each row with one number, several of which become one instruction.
 
 Design
 ------
-A derivative multiplies rows by slopes of what the rows go through: X^T D X is a product of X with such rows. A loop
-over elements reads a slope once for each element, so it would be copied as often first. Here a row is read with one
-number, or with several if nothing else reads what lies between the products (executor/scale.h). They are the same
-in the same order, so the numbers are the same.
+A derivative multiplies rows by partials: X^T D X is a product of X with such rows. An elementwise loop reads one
+partial per element, so the partials would first have to be repeated in memory. Here a row is read together with one
+number (executor/scale.h). It is read with several numbers if nothing else reads the intermediate products. These are
+the same products in the same order, so the results are the same.
 """
 cimport numpy as cnp
 
@@ -21,18 +21,18 @@ cdef extern from "executor/scale.h":
         DG_SCALES
 
 cdef enum:
-    SHORT = 16                      # elements of a row that are worth an instruction of their own, at least
+    SHORT = 16                      # least elements of a row for an instruction of its own
 
 
 cdef bint is_scalable(Operation o, Partition p):
-    """Whether an operation is a product whose rows are long enough."""
+    """True if an operation is a product whose rows are long enough."""
     return (o.kind == AS_LOOP and o.params is None and (o.op == OP_MUL or o.op == OP_ABSORB_MUL)
             and (o.out.typenum == cnp.NPY_DOUBLE or o.out.typenum == cnp.NPY_FLOAT)
             and p.of[o.out.number].rows and len(o.out.shape) > 1 and product(o.out.shape[1:]) >= SHORT)
 
 
 cdef bint is_number(View v, Operation o):
-    """Whether an operand is one number for all elements of a row."""
+    """True if an operand has a single number for each row of the result."""
     cdef tuple strides = broadcast_strides(v, o.out.shape)
     return v.buffer.typenum == o.out.typenum and not any(strides[1:])
 
@@ -42,16 +42,16 @@ cdef bint is_one_number(View v, Operation o):
 
 
 cdef bint are_rows(View v, Operation o):
-    """Whether the elements of each row of an operand lie side by side."""
+    """True if the elements of each row of an operand are contiguous."""
     cdef tuple strides = broadcast_strides(v, o.out.shape)
     return (v.buffer.typenum == o.out.typenum
             and step_of(strides[1:], o.out.shape[1:], False) == v.buffer.item)
 
 
 cdef list scaled_operations(Partition partition, FusedRegion region):
-    """The operations of a region, products of rows with numbers among them."""
-    cdef dict made = {}             # buffer -> the operation that makes it now, in order
-    cdef dict uses = {}             # buffer -> how often it is read
+    """The operations of a region, with row scalings in place of products that are ones."""
+    cdef dict made = {}             # buffer -> the operation that now makes it, in order
+    cdef dict uses = {}             # buffer -> number of times that it is read
     cdef Operation o, before
     cdef View v, rows, number
     if region.rows is None:

@@ -2,8 +2,9 @@
 
 Design
 ------
-What a region keeps in the memory of a block should stay in cache. Three orders are compared by the bytes of a row that
-are alive at once: the operations as they came, depth first from the results, or each time what sets most memory free.
+The results that a region keeps in the memory of a tile should stay in cache. Three orders are compared by the bytes per
+row that are alive at once: the original order, depth first from the results, or greedy. Greedy always takes the
+operation that frees the most memory.
 """
 from .lowering cimport Operation
 from .partition cimport Partition
@@ -11,17 +12,17 @@ from .rewrites cimport DEPTH_FIRST, GREEDY, Rewrite, note
 from .views cimport Buffer, View
 
 cdef enum:
-    NEAR = 8192                     # bytes that are in the nearest cache in any order
+    NEAR = 8192                     # bytes that fit into the nearest cache in any order
 
 
 cdef bint is_kept(Partition p, Buffer r) noexcept:
-    """Whether a result stays in the memory of a block."""
+    """True if a result stays in the memory of a tile."""
     return not p.of[r.number].outside and not p.of[r.number].added
 
 
 cdef list scheduled(Partition p, list operations, bint rows):
-    """The operations in the order, of three, in which the fewest bytes are alive at once: as they came, depth first
-    from the results, or each time what sets most memory free. Without rows a few bytes need no order."""
+    """The operations in the order, of three, that keeps the fewest bytes alive at once (see the module's note). A
+    region without rows and with few bytes keeps its order."""
     cdef list best = operations, other
     cdef Py_ssize_t least, n
     cdef Rewrite rewrite, chosen = DEPTH_FIRST
@@ -42,7 +43,7 @@ cdef list scheduled(Partition p, list operations, bint rows):
 
 
 cdef Py_ssize_t most_alive(Partition p, list operations):
-    """Bytes a row that the results of operations take while others need them."""
+    """The most bytes per row that the results of operations occupy at once."""
     cdef Operation o
     cdef View v
     cdef dict last = {}
@@ -63,7 +64,7 @@ cdef Py_ssize_t most_alive(Partition p, list operations):
 
 
 cdef list depth_first(Partition p, list operations):
-    """The operations in another order: each as late as possible before the first one that reads its result."""
+    """The operations in depth-first order: each as late as possible before the first reader of its result."""
     cdef dict maker = {}
     cdef list found = [], stack
     cdef set done = set()
@@ -94,7 +95,7 @@ cdef list depth_first(Partition p, list operations):
 
 
 cdef list greedy(Partition p, list operations):
-    """Among what can be done next, what sets most memory free; of equals, what was made possible last."""
+    """The operations in greedy order: next is the one that frees the most memory, or of equals the one ready last."""
     cdef dict uses = {}, waits = {}, waiting = {}
     cdef list ready = [], found = []
     cdef Operation o

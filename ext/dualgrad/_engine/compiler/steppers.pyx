@@ -1,10 +1,10 @@
-"""Steps of loops: the program of one step, run many times in memory that is found once.
+"""Steppers: run the program of one step of a loop many times, in memory that is allocated once.
 
 Design
 ------
-A body is planned like any other program, but its plan is not run as one: a `Stepper` finds memory once for all steps,
-and then only changes the addresses of inputs and outputs. A plan without regions on rows, as that of an integrator,
-costs little more than its instructions that way.
+A body is planned like any other program, but its plan does not run as a whole. A `Stepper` allocates memory once for
+all steps, and then only changes the addresses of inputs and outputs. So a plan without regions over rows, for example
+of an integrator, costs little more than its instructions.
 """
 from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Malloc
 from libc.string cimport memcpy
@@ -35,7 +35,7 @@ cdef Plan planned(Body body):
 
 
 cdef inline void place(char **bases, const int *base_of, char *const *at, int n) noexcept:
-    """Let bases be where inputs or outputs lie."""
+    """Set bases to the addresses of inputs or outputs."""
     cdef int i
     for i in range(n):
         if base_of[i] != NOT_DIRECT:
@@ -98,7 +98,7 @@ cdef class Stepper:
                 self.made_at[i] = at.base
             else:
                 self.copies = True
-        for m in made.values():             # several outputs are parts of it
+        for m in made.values():             # several outputs may be parts of one memory
             a = new_array(m.form.typenum, m.form.ndim, m.form.shape)
             self.held[m.base - N_BASES] = a
             self.bases[m.base] = a.data
@@ -107,7 +107,7 @@ cdef class Stepper:
         return 0
 
     cdef int step(self) except -1:
-        """From `ins` to `outs`, which share no memory."""
+        """Run a step from `ins` to `outs`, which share no memory."""
         cdef RegionCode region
         cdef int i
         if self.plan is None:
@@ -128,7 +128,7 @@ cdef class Stepper:
         return 0
 
     cdef int copy_out(self, int i) except -1:
-        """An output that lies in memory of something else."""
+        """Copy an output out of memory that holds something else."""
         cdef Located at = <Located>self.plan.results[i]
         cdef Py_ssize_t nbytes = self.body.nbytes_of(self.body.program.outputs[i])
         if is_packed(at.view):
@@ -138,7 +138,7 @@ cdef class Stepper:
         return 0
 
     cdef int interpret(self) except -1:
-        """The plain way: each primitive as eager execution runs it."""
+        """Interpret the step: run each primitive as in eager execution."""
         cdef Program p = self.body.program
         cdef list found
         cdef Array a
@@ -158,7 +158,7 @@ cdef object changed_form():
 
 
 cdef Array array_at(Program p, int slot, char *data):
-    """An array in memory that lives as long as the step."""
+    """An array on memory that outlives the step."""
     cdef Array form = new_array(p.typenums[slot], 0, NULL)
     cdef tuple shape = <tuple>p.shapes[slot]
     cdef Py_ssize_t[64] extents

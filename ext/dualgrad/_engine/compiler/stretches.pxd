@@ -7,13 +7,13 @@ cdef class Stretch:
     cdef Py_ssize_t start       # the first step
     cdef Py_ssize_t period      # steps of an iteration
     cdef Py_ssize_t n           # iterations
-    cdef dict kinds             # (position in the body, operand) -> how it follows from that of the iteration before
-    cdef dict carried           # position in the body of what the next iteration reads -> number of the carry
-    cdef dict shared            # slot -> number
-    cdef dict entries           # slots by iteration -> number
-    cdef dict made              # position of what is needed of every iteration -> number of the stacked result
-    cdef set last               # positions of what is needed of the last iteration
-    cdef set each               # (position, iteration) of what is needed of single ones
+    cdef dict kinds             # (position in the body, operand) -> its relation to the operand one iteration before
+    cdef dict carried           # position in the body of a result that the next iteration reads -> number of the carry
+    cdef dict shared            # slot -> number among the shared inputs
+    cdef dict entries           # slots by iteration, or the position of a step that takes a row -> number of the entry
+    cdef dict made              # position of a result needed from every iteration -> number of the stacked result
+    cdef set last               # positions of results needed from the last iteration
+    cdef set each               # (position, iteration) of results needed from one iteration
     cdef bint reverse           # entries are read from the last one to the first one
     cdef dict stacks            # position -> slot of the stacked results
 
@@ -21,11 +21,11 @@ cdef class Stretch:
 cdef class Search:
     """The stretches of a program."""
     cdef Program program
-    cdef list codes             # of each step: equal ones are the same primitive on the same forms
-    cdef list maker             # of each slot the step that makes it, or -1
+    cdef list codes             # for each step; equal codes mean the same primitive with the same forms
+    cdef list maker             # for each slot the step that makes it, or -1
     cdef list stretches
     cdef dict inside            # step -> its stretch
-    cdef set taken              # steps that take one of many rows of an array
+    cdef set taken              # steps that take one row of an array, if many rows of it are taken
     cdef int number_steps(self) except -1
     cdef list next_windows(self)
     cdef Py_ssize_t repeated(self, Py_ssize_t t, Py_ssize_t period) except -1

@@ -2,27 +2,27 @@
 
 Design
 ------
-Step t + g is the same primitive, with the same settings and forms, as step t. Its operands say what kind of loop it is.
-From one iteration to the next an operand is
+Step t + g is the same primitive as step t, with the same parameters and forms, for a period of g steps. The operands
+decide on the kind of loop. From one iteration to the next, an operand is one of these:
 
-* made the same number of steps before: by this iteration, or by the one before (it is carried),
-* the same slot (shared), or
-* another slot that was there before: an entry, of constants that are stacked, or of what an earlier stretch has made in
-  its iterations, in their order or, on the way back, in the opposite one.
+* a result made the same number of steps before, in this iteration or in the one before (it is carried);
+* the same slot (shared);
+* another slot that existed before the loop: an entry. Entries are constants, which are stacked, or results from the
+  iterations of an earlier stretch. They come in the order of those iterations or, on the way back, in reverse order.
 
-A step that takes a row of an array, the next one in each iteration, is an entry itself.
+A step that takes a row of an array, the next one in each iteration, is itself an entry.
 
-Iterations at both ends that differ are no part of a stretch. Hash-consing leaves such ends: what is constant in the
-first iteration is computed in no other one.
+A stretch leaves out iterations at both ends that differ. Hash-consing produces such ends: a result that is constant in
+the first iteration is computed in no other iteration.
 """
 from ..primitives.opcodes cimport OP_SLICE
 from ..primitives.registry cimport EFFECTS
 from .program cimport FROM_CONSTANT, Program
 
 cdef enum:
-    LEAST = 16                  # iterations
+    LEAST = 16                  # least iterations
     WINDOW = 6                  # steps that are compared to find a period
-    OCCURRENCES = 12            # of a window that are tried as periods
+    OCCURRENCES = 12            # occurrences of a window that are tried as periods
 
 
 cdef class Stretch:
@@ -52,14 +52,14 @@ cdef class Search:
             try:
                 code = -1 - t if EFFECTS[<int>op] else known.setdefault(key, len(known))
             except TypeError:
-                code = -1 - t           # settings that cannot be compared
+                code = -1 - t           # parameters that cannot be compared
             self.codes.append(code)
             self.maker[out] = t
             t += 1
         return 0
 
     cdef list next_windows(self):
-        """For each step the next one from which on the same few steps follow; -1 if there is none."""
+        """For each step, the next step from which the same few steps follow; -1 if there is none."""
         cdef dict seen = {}
         cdef list codes = self.codes, following = [-1] * len(codes)
         cdef Py_ssize_t t
@@ -70,7 +70,7 @@ cdef class Search:
         return following
 
     cdef Py_ssize_t repeated(self, Py_ssize_t t, Py_ssize_t period) except -1:
-        """How many steps from t on come again after a period."""
+        """The number of steps from t on that repeat after a period."""
         cdef list codes = self.codes
         cdef Py_ssize_t k = t, n = len(codes) - period
         while k < n and codes[k] == codes[k + period]:
@@ -79,7 +79,7 @@ cdef class Search:
 
     cdef int find(self) except -1:
         cdef list following = self.next_windows()
-        cdef dict looked_at = {}        # period -> the step up to which it was tried
+        cdef dict looked_at = {}        # period -> the last step at which it was tried
         cdef Py_ssize_t t = 0, n = len(self.codes), later, period, length
         cdef Stretch found
         while t < n - LEAST:
@@ -109,7 +109,7 @@ cdef class Search:
     # what its operands are
 
     cdef object kind(self, Py_ssize_t t, Py_ssize_t period, int r):
-        """How operand r of step t follows from that of the step a period before."""
+        """The relation of operand r of step t to the same operand one period before."""
         now, before = self.operand(t, r), self.operand(t - period, r)
         if t in self.taken:
             return "next row" if self.row(t) == self.row(t - period) + 1 else \
@@ -121,14 +121,14 @@ cdef class Search:
         return "entry"
 
     cdef Py_ssize_t row(self, Py_ssize_t t) except -1:
-        """The row that a step takes."""
+        """The index of the row that a step takes."""
         return (<tuple>self.program.steps[t])[1][0][0]
 
     cdef int operand(self, Py_ssize_t t, int r) except -1:
         return (<tuple>(<tuple>self.program.steps[t])[2])[r]
 
     cdef Stretch stretch_at(self, Py_ssize_t start, Py_ssize_t period, Py_ssize_t n):
-        """The iterations that are alike around the middle one; None if they are few."""
+        """The longest sequence of alike iterations around the middle one; None if it is short."""
         cdef Py_ssize_t middle = start + n // 2 * period, first = 1, last = n, i, j, d
         cdef Stretch s = Stretch()
         cdef list kinds = []
@@ -138,7 +138,7 @@ cdef class Search:
                 if kind == "row":
                     return None
                 if type(kind) is not str and <Py_ssize_t>kind > j + period:
-                    return None         # made two iterations before
+                    return None         # made two or more iterations before
                 kinds.append((j, r, kind))
         for i in range(n // 2, 0, -1):
             if not self.alike(start + i * period, period, kinds):
@@ -150,7 +150,7 @@ cdef class Search:
                 break
         for j, r, kind in kinds:
             d = self.maker[self.operand(middle + j, r)]
-            if kind in ("shared", "next row", "row before") and d >= start:     # what is shared is there before
+            if kind in ("shared", "next row", "row before") and d >= start:     # must exist before the stretch
                 first = max(first, (d - start) // period + 1)
             elif kind == "entry":
                 first, last = self.entries_from(start + <Py_ssize_t>j, period, r, n // 2, first, last)
@@ -163,8 +163,8 @@ cdef class Search:
 
     cdef tuple entries_from(self, Py_ssize_t t, Py_ssize_t period, int r, Py_ssize_t middle, Py_ssize_t first,
                             Py_ssize_t last):
-        """The iterations around the middle one whose entries come from where its entry does. t: the step of the body in
-        the first iteration."""
+        """The iterations around the middle one whose entries have the same source. t: the step of the body in the first
+        iteration."""
         cdef Py_ssize_t i
         cdef object source = self.source_of(self.operand(t + middle * period, r))
         for i in range(middle, first - 1, -1):
@@ -178,7 +178,7 @@ cdef class Search:
         return first, last
 
     cdef object source_of(self, int slot):
-        """Where an entry comes from: a stretch, or (True) a constant; None for anything else."""
+        """The source of an entry: a stretch, True for a constant, or None for anything else."""
         if self.maker[slot] < 0:
             return True if self.program.kinds[slot] == FROM_CONSTANT else None
         return self.inside.get(self.maker[slot])
@@ -190,7 +190,7 @@ cdef class Search:
         return True
 
     cdef bint classify(self, Stretch s, list kinds) except -1:
-        """Note what the iterations carry, share, and take one by one; False if that is no loop."""
+        """Record the carry, the shared slots and the entries of a stretch; False if it cannot be a loop."""
         cdef Py_ssize_t i
         cdef tuple slots
         s.carried, s.shared, s.entries, s.made = {}, {}, {}, {}
@@ -219,7 +219,8 @@ cdef class Search:
         return True
 
     cdef object direction(self, Stretch s, tuple slots):
-        """1 or -1 for what an earlier stretch has made, in its order or backwards; 0 for constants; None for others."""
+        """Order of entries: 1 or -1 for results of an earlier stretch, forwards or backwards; 0 for constants; else
+        None."""
         cdef Stretch other
         cdef Py_ssize_t i, step
         if all([self.program.kinds[slot] == FROM_CONSTANT for slot in slots]):

@@ -1,7 +1,7 @@
-# What is known of slots, and which step computes what. See tables.pyx.
+# Facts about slots, and an index of steps. See tables.pyx.
 cdef enum:
-    FEW = 3                         # operands of most steps
-    NO_KEY = -2                     # a step whose settings cannot be hashed
+    FEW = 3                         # most operands of a step in the hash table
+    NO_KEY = -2                     # a step whose parameters cannot be hashed
 
 
 cdef class SlotMap:
@@ -19,21 +19,21 @@ cdef class SlotMap:
 
 cdef struct StepEntry:
     int op                          # -1: free
-    int setting                     # its number; -1 for none
-    int count                       # operands
+    int setting                     # number of the parameters; -1 for none
+    int count                       # number of operands
     int[FEW] ins
     int slot
 
 
 cdef class StepIndex:
-    """The slot of the result of each step, by what the step computes."""
+    """Index of the computed steps: finds the slot of an equal step."""
     cdef StepEntry *entries
     cdef Py_ssize_t room            # a power of two
     cdef Py_ssize_t used
-    cdef dict settings              # (type, settings) -> number
-    cdef object latest              # the settings that were asked for last,
-    cdef int number                 # and their number
-    cdef dict others                # (opcode, number of the settings, operands) -> slot, of steps with many operands
+    cdef dict settings              # (class, parameters) -> number
+    cdef object latest              # the latest parameters that were looked up
+    cdef int number                 # their number
+    cdef dict others                # (opcode, number of the parameters, operands) -> slot; for steps with many operands
 
     cdef int find(self, int op, object params, const int *ins, Py_ssize_t n) except -3
     cdef int add(self, int op, object params, const int *ins, Py_ssize_t n, int slot) except -1

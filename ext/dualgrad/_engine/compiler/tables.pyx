@@ -1,11 +1,11 @@
-"""Tables of recording and rewriting: what is known of slots, and which step computes what.
+"""Tables for recording and rewriting: facts about slots, and an index of steps.
 
 Design
 ------
-Hash-consing asks for every step whether an equal one is there. Most steps have up to three operands: they are a few
-small integers, and are found by those in a table with open addressing. Settings have numbers too, so that nested tuples
-are hashed once for each question. Operands of sums and products are put in order first, since that does not matter to
-the result, not even in its last digit.
+Hash-consing looks up an equal step for every step. Most steps have at most three operands. These few small integers are
+the key in a hash table with open addressing. Parameters are numbered too, so that each lookup hashes nested tuples only
+once. Operands of sums and products are sorted first, since their order does not change the result, not even in the last
+digit.
 """
 from cpython.long cimport PyLong_FromLong
 from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
@@ -39,7 +39,7 @@ cdef class SlotMap:
         PyMem_Free(self.numbers)
 
     cdef int reserve(self, int slot) except -1:
-        """Room for the number of a slot."""
+        """Make room for the number of a slot."""
         cdef Py_ssize_t room = max(2 * self.room, slot + 1, FIRST_ROOM)
         cdef int *numbers = <int *>PyMem_Realloc(self.numbers, room * sizeof(int))
         if numbers is NULL:
@@ -50,7 +50,7 @@ cdef class SlotMap:
         return 0
 
     cdef int put(self, int slot, int number) except -1:
-        """Give a slot a number, or (-1) take it away."""
+        """Set the number of a slot; -1 removes it."""
         if slot >= self.room:
             self.reserve(slot)
         self.numbers[slot] = number
@@ -68,7 +68,7 @@ cdef class StepIndex:
         PyMem_Free(self.entries)
 
     cdef int find(self, int op, object params, const int *ins, Py_ssize_t n) except -3:
-        """The slot of an equal step; -1 if there is none, NO_KEY if there can be none."""
+        """The slot of an equal step; -1 if there is none; NO_KEY if the parameters cannot be hashed."""
         cdef StepEntry *entry
         cdef int setting = self.number_of(params)
         if setting == NO_KEY:
@@ -81,7 +81,7 @@ cdef class StepIndex:
         return entry.slot if entry.op >= 0 else -1
 
     cdef int add(self, int op, object params, const int *ins, Py_ssize_t n, int slot) except -1:
-        """Note where the result of a step is; its settings can be hashed."""
+        """Add a step with its result's slot. The parameters must be hashable."""
         cdef StepEntry *entry
         cdef int setting = self.number_of(params)
         if n > FEW:
@@ -100,7 +100,7 @@ cdef class StepIndex:
         return 0
 
     cdef int number_of(self, object params) except -3:
-        """The number of settings; equal ones of one type share it. NO_KEY if they cannot be hashed."""
+        """The number of parameters; equal ones of one class share it. NO_KEY if they cannot be hashed."""
         if params is None:
             return -1
         if params is not self.latest:
@@ -112,7 +112,7 @@ cdef class StepIndex:
         return self.number
 
     cdef StepEntry *place(self, int op, int setting, const int *ins, int n) noexcept:
-        """The entry of a step, or the free one where it belongs."""
+        """The entry of a step, or the free entry for it."""
         cdef int[FEW] key
         cdef Py_ssize_t at
         cdef StepEntry *entry
@@ -144,7 +144,7 @@ cdef class StepIndex:
 
 
 cdef void sort_into(int *key, int op, const int *ins, int n) noexcept:
-    """Operands as they are compared: in an order that does not matter to the result."""
+    """Write the operands as a key; operands of commutative primitives are sorted."""
     cdef int i
     for i in range(FEW):
         key[i] = ins[i] if i < n else -1

@@ -1,4 +1,4 @@
-# Regions cut into blocks. See tiles.pyx.
+# Regions cut into tiles. See tiles.pyx.
 from .allocation cimport Allocation
 from .code cimport Code
 

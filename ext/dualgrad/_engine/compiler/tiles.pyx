@@ -1,14 +1,14 @@
-"""Tiles: how many rows of a region run at once (a block), and on how many threads.
+"""Tiles: the number of rows of a region that run at once, and the number of threads.
 
 Design
 ------
-The results of one instruction of a region are read by the next ones, so a block has as many rows as stay in cache: in
-the first-level cache, or, with matrix products, in the second-level one, since a factor that all rows share is fetched
-for each block. A block never has fewer rows than a call of a loop is worth. Large regions are divided among threads by
-whole blocks; what they read outside of their blocks is prefetched.
+Instructions of a region read the results of earlier ones, so a tile has as many rows as stay in cache. Without matrix
+products that is the first-level cache; with them it is the second-level cache, since each tile fetches the shared
+factor. A tile always has enough rows for a call of a loop to pay. Large regions are divided among threads by whole
+tiles; data that they read outside of their tiles is prefetched.
 
-The emitter gives out offsets in the memory of a block (emitter.pyx); the largest end is its size. `Plan.run` (plan.pyx)
-gets that memory once for each thread.
+The emitter assigns offsets in the memory of a tile (emitter.pyx); the largest end is its size. `Plan.run` (plan.pyx)
+allocates that memory once for each thread.
 """
 
 from ..primitives.opcodes cimport OP_POWER
@@ -28,41 +28,41 @@ cdef extern from "executor/cache.h":
 
 cdef enum:
     MOST_ROWS = 4096
-    LEAST_BYTES = 4096              # of a result in a block that is worth the calls of its loops
-    FEW_BLOCKS = 4                  # of rows that are worth several threads, at least
-    STREAMING = 4 << 20             # bytes that a region walks along from which on they do not stay in cache
-    PARALLEL = 1 << 19              # elements read or written from which on a second thread is worth waking
+    LEAST_BYTES = 4096              # least bytes of a result in a tile, for the calls of its loops to pay
+    FEW_BLOCKS = 4                  # least tiles of a region for several threads to pay
+    STREAMING = 4 << 20             # a region that walks along more bytes than this exceeds the cache
+    PARALLEL = 1 << 19              # least elements read or written for a second thread to pay
 
 
-# Bytes that a block may fill: three quarters of a first-level cache, since what the rows are read from and written to
-# passes through it as well. With products more than a second-level one may hold: a factor that all rows share is packed
-# for each block, and that costs more than fetching the block from farther away.
+# Bytes that a tile may fill: three quarters of a first-level cache, since the inputs and outputs of the rows pass
+# through it too. With products the limit exceeds a second-level cache: each tile packs the shared factor anew, and that
+# costs more than fetching the tile from farther away.
 cdef Py_ssize_t TILE = min(max(dg_first_cache_size(), 32 << 10), 64 << 10) * 3 // 4
 cdef Py_ssize_t CACHE = 1 << 20
 
 
 cdef class Tiling:
-    """The regions of a program, cut into blocks one after the other."""
+    """Cuts the regions of a program into tiles, one region after the other."""
     cdef Allocation allocation
     cdef Partition partition
     cdef Ones ones
-    cdef set known                  # (index array, extent of its axis) that have been looked at
+    cdef set known                  # (index array, axis length) pairs that are already checked
 
     cdef Emitter attempt(self, FusedRegion region, Py_ssize_t block):
-        """The instructions of a region for a block of some rows."""
+        """The instructions of a region for tiles of `block` rows."""
         return emitted(self.allocation, region, self.halo_of(region), block, self.ones)
 
     cdef Py_ssize_t halo_of(self, FusedRegion region) except -1:
         return self.allocation.joined.margins.halos[region.number]
 
     cdef Py_ssize_t block_of(self, FusedRegion region) except -1:
-        """How many rows stay in cache."""
+        """The number of rows of a tile that stays in cache."""
         cdef Operation o
         cdef Py_ssize_t a_row, room, wide, least, block
         cdef Emitter tried = self.attempt(region, 64)
         room = CACHE if tried.products else TILE
         least = self.attempt(region, 16).places.end
-        a_row = max(1, (tried.places.end - least) // 48)    # what grows with the rows, and what does not
+        a_row = max(1, (tried.places.end - least) // 48)    # bytes per row, without those of fixed size
         room -= least - 16 * a_row
         wide = 1
         for o in region.operations:
@@ -73,12 +73,12 @@ cdef class Tiling:
         else:
             least = max(1, LEAST_BYTES // wide, 4 * self.halo_of(region))
         block = max(least, min(<Py_ssize_t>MOST_ROWS, room // a_row))
-        if block > 16:              # whole vectors, and rows of the whole array that begin where vectors do
+        if block > 16:              # whole vectors, and tiles that begin at aligned rows of the whole array
             block = block // 16 * 16
         return min(block, <Py_ssize_t>region.rows)
 
     cdef Py_ssize_t least_rows(self, FusedRegion region) except -1:
-        """Rows of a block with products, at least: a large shared factor has to be worth packing."""
+        """Least rows of a tile with products: enough for packing a large shared factor to pay."""
         cdef Operation o
         cdef View b
         cdef Py_ssize_t most = 0
@@ -89,7 +89,7 @@ cdef class Tiling:
         return max(16, min(256, most // 256))
 
     cdef Emitter divided(self, RegionCode made, Emitter e):
-        """Several threads for a large region, with a block for each of a few workers at least."""
+        """Allow several threads for a large region. Shorten its tiles if there would be fewer than FEW_BLOCKS."""
         cdef FusedRegion region = made.region
         cdef Operation o
         if (made.n_rows < FEW_BLOCKS * 16 or sum([work_of(o) for o in region.operations]) <= PARALLEL
@@ -104,7 +104,7 @@ cdef class Tiling:
         return e
 
     cdef RegionCode code_of(self, FusedRegion region):
-        """A region as instructions, for blocks as long as stays in cache."""
+        """The instructions of a region, for tiles as long as stay in cache."""
         cdef RegionCode made = RegionCode()
         cdef Emitter e
         cdef Operation o
@@ -134,14 +134,14 @@ cdef class Tiling:
         return made
 
     cdef str kept(self, Buffer r):
-        """Where the result of an operation goes."""
+        """The kind of memory for the result of an operation."""
         if self.partition.of[r.number].added:
             return "total"
         return "block" if self.allocation.of[r.number].base == IN_BLOCK else "memory"
 
     cdef list lookups(self, FusedRegion region):
-        """Which indices a region has to look at before it starts: constants were looked at when the program was
-        lowered, what an earlier region has looked at is good, and so is what was clipped."""
+        """The index arrays that must be checked before a region starts. Lowering has checked constants; arrays that an
+        earlier region has checked, or that are clipped, need no check."""
         cdef Operation o
         cdef View v
         cdef int i
@@ -183,12 +183,13 @@ cdef Code generated(Allocation allocation):
 
 
 cdef bint asks(Operation o) except -1:
-    """Whether an operation may set an error: that belongs to the calling thread, as its settings do."""
+    """True if an operation may set an error. It must run on the calling thread, which owns errors and their
+    settings."""
     return o.kind == AS_LOOP and o.op != OP_POWER and find_loop(o.op, (<View>o.ins[0]).buffer.typenum).asks
 
 
 cdef Py_ssize_t work_of(Operation o) except -1:
-    """Elements read or written; of a product, as many as take the time it takes."""
+    """Elements read or written; for a product, the number that takes the same time."""
     cdef View a, v
     if o.kind == AS_CONTRACT:
         a = <View>o.ins[0]
@@ -200,7 +201,7 @@ cdef Py_ssize_t work_of(Operation o) except -1:
 
 
 cdef int find_streams(RegionCode made) except -1:
-    """What a region walks along outside its block, if that is more than stays in cache."""
+    """Find the operands that a region walks along outside of its tiles, if together they exceed the cache."""
     cdef Py_ssize_t i, low, high, whole = 0
     cdef int k, s
     cdef dg_instruction *p

@@ -1,20 +1,20 @@
-# Operations that become one instruction. See vertical_fusion.pyx.
+# Operations fused into one instruction. See vertical_fusion.pyx.
 from .partition cimport Partition
 
 cdef enum:
-    NONE = -1                       # beside the products, sums and differences of executor/fused.h
+    NONE = -1                       # no code of executor/fused.h
 
 
-cdef struct Chain:                  # two or three operations done as one
-    int inner                       # the first one; NONE where nothing is fused
+cdef struct Chain:                  # two or three operations fused into one
+    int inner                       # the first one; NONE if nothing is fused
     int outer
-    int second                      # the other one before the outer, or NONE
-    bint left                       # whether the maker of the left operand is taken in,
-    bint right                      # and that of the right one
+    int second                      # the second operand's maker, or NONE
+    bint left                       # the maker of the left operand is fused
+    bint right                      # the maker of the right operand is fused
 
 
 cdef class Fused:
-    """The regions of a partition, some operations of each done as one, in the order that keeps the fewest bytes."""
+    """The regions of a partition with fused operations, in the order that keeps the fewest bytes alive."""
     cdef Partition partition
     cdef list regions
 

@@ -2,10 +2,9 @@
 
 Design
 ------
-A product, sum or difference whose result is read once, by another one of them, is done in the loop of its reader
-(executor/fused.h): what passes between them needs no memory. Sums and differences take two products in, and what comes
-out of all this may be multiplied by a constant. The operations are the same in the same order, so the numbers are the
-same.
+A product, sum or difference whose only reader is another one is computed in the loop of that reader (executor/fused.h),
+so its result needs no memory. Sums and differences can include two products, and the result can be multiplied by a
+constant. The operations and their order stay the same, so the numbers stay the same.
 """
 cimport numpy as cnp
 
@@ -31,7 +30,7 @@ cdef int code_of(Operation o):
 
 
 cdef bint walks_along(Operation o, bint partition):
-    """Whether the operands of an elementwise operation lie side by side as its result does."""
+    """True if the operands of an elementwise operation are contiguous like its result, and have its float dtype."""
     cdef View v
     cdef tuple shape = o.out.shape
     cdef bint single = o.out.size == 1
@@ -46,7 +45,7 @@ cdef bint walks_along(Operation o, bint partition):
 
 
 cdef object factor_of(Operation o, int operand):
-    """The number (an array) that an operand repeats for all elements; None if it is not known."""
+    """The constant number (an array) that an operand repeats for all elements; None if it has none."""
     cdef View v = <View>o.ins[operand]
     if v.buffer.size != 1 or v.buffer.typenum != o.out.typenum or v.buffer.source is None:
         return None
@@ -55,8 +54,8 @@ cdef object factor_of(Operation o, int operand):
 
 
 cdef Chain chain_of(int left, int right, int outer) noexcept:
-    """How an operation takes in those that make its operands, by their codes; NONE for one that cannot be taken in.
-    Both are only where two products are added."""
+    """Fuse an operation with the makers of its operands, all given by code; NONE for an operand that cannot be fused.
+    Both operands are fused only if two products are added or subtracted."""
     if left != NONE and right != NONE and (outer < DG_F_ADD or left > DG_F_ABSORB or right > DG_F_ABSORB):
         right = NONE
     if left == NONE and right != NONE:
@@ -65,31 +64,31 @@ cdef Chain chain_of(int left, int right, int outer) noexcept:
 
 
 cdef class Fusion:
-    """The fusion of a region's operations."""
+    """Fusion of the operations of one region."""
     cdef Partition partition
     cdef bint rows
-    cdef dict made                  # buffer -> the operation that makes it now, in order
-    cdef dict open                  # buffer -> a product, sum or difference that may be taken in
-    cdef dict scalable              # buffer -> one that may be multiplied by a constant
-    cdef dict uses                  # buffer -> how often it is read
+    cdef dict made                  # buffer -> the operation that now makes it, in order
+    cdef dict open                  # buffer -> a product, sum or difference that may be fused into its reader
+    cdef dict scalable              # buffer -> an operation whose result may be multiplied by a constant
+    cdef dict uses                  # buffer -> number of times that it is read
 
     cdef bint is_taken_whole(self, View v, Operation p, Operation o) except -1:
-        """Whether an operand is just what another operation makes, for this one alone."""
+        """True if an operand is exactly the result of another operation, and this is its only reader."""
         return (self.uses[v.buffer] == 1 and is_kept(self.partition, p.out) and v.shape == p.out.shape == o.out.shape
                 and is_packed(v) and v.offset == 0)
 
     cdef Operation taken_in(self, View v, Operation o):
-        """The operation that makes an operand, if it can be done with its reader."""
+        """The operation that makes an operand, if it can be fused into its reader."""
         cdef Operation p = self.open.get(v.buffer)
         return p if p is not None and self.is_taken_whole(v, p, o) else None
 
     cdef int put(self, Operation o, tuple params, list ins) except -1:
-        """Another operation in place of one."""
+        """Replace an operation by a fused one."""
         self.made[o.out] = self.scalable[o.out] = new_operation(AS_LOOP, o.op, params, ins, o.out)
         return 0
 
     cdef bint scale(self, Operation o) except -1:
-        """Multiply where the other factor is made, if this is a product with a constant; whether it is done."""
+        """Fuse a product with a constant into the maker of its other factor; False if that is not possible."""
         cdef Operation p
         cdef int i
         if o.out.size == 1:
@@ -106,11 +105,11 @@ cdef class Fusion:
         return False
 
     cdef int fuse(self, Operation o, int outer) except -1:
-        """Take in what makes the operands of a product, sum or difference."""
+        """Fuse the makers of the operands into a product, sum or difference."""
         cdef Operation a = self.taken_in(<View>o.ins[0], o), b = self.taken_in(<View>o.ins[1], o)
         cdef Chain c = chain_of(NONE if a is None else code_of(a), NONE if b is None else code_of(b), outer)
         if c.inner == NONE:
-            self.open[o.out] = o        # three operations deep is deep enough
+            self.open[o.out] = o        # fuse at most three operations
             return 0
         if c.left and c.right:
             self.put(o, (c.inner, c.outer, c.second, None), a.ins + b.ins)
@@ -143,7 +142,7 @@ cdef class Fusion:
 
 
 cdef list fused_operations(Partition partition, FusedRegion region):
-    """The operations of a region, some of them in one."""
+    """The operations of a region after fusion."""
     cdef Fusion f = Fusion()
     f.partition = partition
     f.rows = region.rows is not None
@@ -155,7 +154,7 @@ cdef list fused_operations(Partition partition, FusedRegion region):
 
 
 cdef Fused fused(Partition partition):
-    """The regions, fused and put into order."""
+    """The regions with fused and sorted operations."""
     cdef Fused made = Fused()
     cdef FusedRegion region
     cdef bint rows

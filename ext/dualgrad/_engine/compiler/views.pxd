@@ -7,7 +7,7 @@ cdef class Buffer:
     cdef tuple shape
     cdef Py_ssize_t size
     cdef object source              # ("input", i), ("handle", tensor), ("constant", array) or None
-    cdef int number                 # its place among the buffers of a program: passes keep what they find by it
+    cdef int number                 # index among the buffers of a program; passes store facts under it
 
 
 cdef class View:
@@ -16,7 +16,7 @@ cdef class View:
     cdef Py_ssize_t offset
     cdef tuple shape
     cdef tuple strides
-    cdef View merges                # the view of three axes of which this one merges two; it need not have strides then
+    cdef View merges                # a view of three axes, two of which this view merges; then it may lack strides
 
 
 cdef Py_ssize_t product(object shape) except? -1

@@ -2,9 +2,9 @@
 
 Design
 ------
-A buffer is memory: of an input, a handle, a constant or one result. A view of it has a shape and strides, so
-transposes, slices, broadcasts and most reshapes cost nothing. A view need not have its axes in the order in which they
-lie in memory: results of many samples along each of many directions, say, are kept with the samples outermost.
+A buffer is memory: of an input, a handle, a constant or a result. A view of it has a shape and strides, so transposes,
+slices, broadcasts and most reshapes cost nothing. The axes of a view may have another order than in memory. For
+example, results of many samples along many directions have the samples outermost in memory.
 """
 from cpython.ref cimport Py_INCREF
 from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
@@ -13,7 +13,7 @@ from ..arrays.array cimport item_size
 
 
 cdef int put(tuple items, Py_ssize_t i, object x) except -1:
-    """Fill in an item of a new tuple."""
+    """Set an item of a new tuple."""
     Py_INCREF(x)
     PyTuple_SET_ITEM(items, i, x)
     return 0
@@ -31,7 +31,7 @@ cdef Py_ssize_t product(object shape) except? -1:
 
 
 cdef tuple packed(tuple shape, Py_ssize_t item):
-    """Strides of elements in order."""
+    """Strides of a contiguous array."""
     cdef Py_ssize_t i, n = len(shape)
     cdef tuple strides = PyTuple_New(n)
     for i in range(n - 1, -1, -1):
@@ -76,7 +76,7 @@ cdef bint is_packed(View v):
 
 
 cdef tuple broadcast_strides(View v, tuple shape):
-    """The strides of a view that is repeated up to a shape."""
+    """The strides of a view that is broadcast to a shape."""
     cdef Py_ssize_t n = len(shape), lead = n - len(v.shape), i
     cdef tuple strides = PyTuple_New(n)
     for i in range(n):
@@ -85,8 +85,8 @@ cdef tuple broadcast_strides(View v, tuple shape):
 
 
 cdef object step_of(tuple strides, tuple shape, bint partition):
-    """Bytes from element to element, if that is the same throughout; else None. The first axis counts even where it is
-    one long if it is that of rows."""
+    """Bytes between consecutive elements, if constant; else None. An axis of length 1 does not count, except the first
+    one if it is the rows."""
     cdef Py_ssize_t expected = 0, step = 0
     cdef bint found = False
     cdef int i
@@ -105,7 +105,7 @@ cdef object step_of(tuple strides, tuple shape, bint partition):
 # ------------------------------------------------------------------------------------------------------ order of axes
 
 cdef tuple rows_first(tuple shape, Py_ssize_t rows):
-    """The order of axes that puts an axis of `rows` first; None if it is first already, or if there is none."""
+    """The order of axes that puts an axis of length `rows` first; None if it is first already or missing."""
     cdef int k, n = len(shape)
     if rows == 0 or n < 2 or shape[0] == rows:
         return None
@@ -137,12 +137,12 @@ cdef View turned(View v, tuple order):
 
 
 cdef View repeated(View v, tuple shape):
-    """A view repeated up to a shape."""
+    """A view broadcast to a shape."""
     return view(v.buffer, v.offset, shape, broadcast_strides(v, shape))
 
 
 cdef View reshaped(View v, tuple shape):
-    """The same elements in the same order under another shape; None where strides cannot describe it."""
+    """The same elements in the same order under another shape; None if strides cannot express it."""
     cdef list old = [(n, s) for n, s in zip(v.shape, v.strides) if n != 1]
     cdef list strides = []
     cdef int i = 0, j = 0, k, n_new = len(shape), first
@@ -160,7 +160,7 @@ cdef View reshaped(View v, tuple shape):
         while have != want:
             if have < want:
                 if old[k][1] != <Py_ssize_t>old[k + 1][0] * <Py_ssize_t>old[k + 1][1]:
-                    return None                     # two axes that do not lie behind each other would become one
+                    return None                     # these two axes would merge, but are not contiguous
                 k += 1
                 have *= <Py_ssize_t>old[k][0]
             else:

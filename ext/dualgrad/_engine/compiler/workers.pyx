@@ -1,10 +1,10 @@
-"""Threads: how many regions may use, and how many the library for products has meanwhile.
+"""Threads: the number that regions may use, and the number left to the BLAS library meanwhile.
 
 Design
 ------
-The threads of the library for products wait for work by spinning, for a while after each product, and take the
-processors from those of a region (measured: a training step on wide layers twice as slow). So it has one while a
-program runs that has threads of its own.
+The threads of the BLAS library spin for a while after each product, waiting for work, and take processors away from the
+threads of a region. (Measured: a training step on wide layers was twice as slow.) So the library uses one thread while
+a program with threads of its own runs.
 """
 cimport cython
 
@@ -20,15 +20,15 @@ ctypedef void (*blas_set)(int n) noexcept
 
 cdef blas_get BLAS_GET = NULL
 cdef blas_set BLAS_SET = NULL
-cdef int BLAS_THREADS = 0           # what it had before; 0: it was not asked
-cdef int BLAS_ALONE = 0             # programs under way that need it on one thread
+cdef int BLAS_THREADS = 0           # its number of threads before; 0: unknown
+cdef int BLAS_ALONE = 0             # number of running programs that need it on one thread
 cdef long long THREADS = 1
 cdef bint BLAS_SOUGHT = False
-cdef object COUNTED = object()          # held without GIL while programs are counted
+cdef object COUNTED = object()          # held without the GIL while programs are counted
 
 
 def set_num_threads(int n):
-    """The number of threads that regions may use; returns the former one."""
+    """Set the number of threads that regions may use; return the former number."""
     if not 1 <= n <= DG_MAX_THREADS:
         raise ValueError(f"set_num_threads: got {n}; expected 1 to {DG_MAX_THREADS}")
     cdef int former = num_threads()
@@ -66,7 +66,7 @@ cdef int blas_back() except -1:
 
 
 cdef int seek_blas() except -1:
-    """Find how to tell NumPy's OpenBLAS the number of its threads. Other libraries are left as they are."""
+    """Find the functions of NumPy's OpenBLAS that get and set its threads. Other libraries stay unchanged."""
     global BLAS_SOUGHT, BLAS_GET, BLAS_SET
     cdef bint sought
     with cython.critical_section(COUNTED):
@@ -76,7 +76,7 @@ cdef int seek_blas() except -1:
         return 0
     import ctypes
     try:
-        library = ctypes.CDLL(np.linalg._umath_linalg.__file__)     # a look-up goes on to what it was linked with
+        library = ctypes.CDLL(np.linalg._umath_linalg.__file__)     # finds symbols of linked libraries too
     except (AttributeError, OSError):
         return 0
     for name in ("scipy_openblas_{}_num_threads64_", "openblas_{}_num_threads64_", "openblas_{}_num_threads"):
@@ -86,7 +86,7 @@ cdef int seek_blas() except -1:
             continue
         of_get = ctypes.cast(get, ctypes.c_void_p).value
         of_put = ctypes.cast(put, ctypes.c_void_p).value
-        with cython.critical_section(COUNTED):      # a program that runs already has not asked, and sets nothing back
+        with cython.critical_section(COUNTED):      # a program that already runs resets nothing
             BLAS_GET = <blas_get><size_t>of_get
             BLAS_SET = <blas_set><size_t>of_put
         return 0
@@ -94,7 +94,7 @@ cdef int seek_blas() except -1:
 
 
 def forget_runs():
-    """Programs that other threads were running do not go on in a forked process."""
+    """Reset the counts in a forked process, where the programs of other threads do not continue."""
     global BLAS_THREADS, BLAS_ALONE
     if BLAS_ALONE > 0 and BLAS_THREADS > 0:
         BLAS_SET(BLAS_THREADS)
