@@ -6,7 +6,7 @@
 #include <unistd.h>
 #endif
 
-/* Bytes of the first-level cache of this machine; as most have them, where it does not say. */
+/* Bytes of the first-level data cache of this machine; 32 KiB if the system does not tell. */
 static inline long dg_first_cache_size(void)
 {
     long size = 0;

@@ -1,6 +1,6 @@
-/* Conversions between types, as C does them: of masks and integers to any type but bool, of floats to floats.
+/* Conversions between dtypes, as C does them: from masks and integers to any dtype but bool, and between floats.
  *
- * From floats to integers NumPy has rules of its own for what does not fit; that is left to it. Indices always fit.
+ * NumPy converts floats to integers, since it has rules of its own for values that do not fit. Indices always fit.
  */
 #ifndef DG_CAST_H
 #define DG_CAST_H
@@ -49,7 +49,7 @@ static int dg_type_of(int typenum)
     }
 }
 
-/* The loop that converts; NULL where there is none. */
+/* The loop that converts between two dtypes; NULL if there is none. */
 static dg_loop dg_cast_loop(int from, int to)
 {
 #define DG_CASTS_TO(LEVEL, TAG) \
@@ -62,7 +62,7 @@ static dg_loop dg_cast_loop(int from, int to)
     return i == DG_T_NONE || j == DG_T_NONE || to == NPY_BOOL ? 0 : loops[dg_level()][i][j];
 }
 
-/* Numbers as indices of an axis of n elements: whole, at least 0, at most n - 1; what is no number is 0. `data` is n. */
+/* Convert numbers to indices of an axis of n elements, clipped to 0 and n - 1; nan becomes 0. `data` is n. */
 #define DG_INDEX_OF(LEVEL, T)                                                                               \
     static void dg_index_##T##_##LEVEL(char **args, const npy_intp *dims, const npy_intp *steps, void *data) \
     {                                                                                                       \
@@ -85,7 +85,7 @@ static dg_loop dg_cast_loop(int from, int to)
 DG_EACH_LEVEL(DG_INDEX_OF, double)
 DG_EACH_LEVEL(DG_INDEX_OF, float)
 
-/* The loop that makes indices; NULL where there is none. */
+/* The loop that makes indices; NULL if there is none. */
 static dg_loop dg_index_loop(int from)
 {
     if (from == NPY_DOUBLE) return DG_CHOOSE(dg_index_double);

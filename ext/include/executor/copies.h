@@ -1,4 +1,4 @@
-/* Copies along axes, and choices between elements. */
+/* Copies along axes, and selections between elements. */
 #ifndef DG_COPIES_H
 #define DG_COPIES_H
 
@@ -7,13 +7,14 @@
 #include "executor/instruction.h"
 #include "vector/registers.h"
 
-/* Elements of so many bytes, of any type. Both halves of a complex64 lie at multiples of four bytes. */
+/* Elements of one, two, four or eight bytes, of any dtype. Both halves of a complex64 are aligned to four bytes only.
+ * */
 typedef uint64_t dg_eight __attribute__((aligned(4), may_alias));
 typedef uint32_t dg_four __attribute__((may_alias));
 typedef uint16_t dg_two __attribute__((may_alias));
 typedef uint8_t dg_one __attribute__((may_alias));
 
-/* Each number three times: what a trailing axis of coordinates needs. */
+/* Repeat each number three times, for a trailing axis of coordinates. */
 #define DG_TRIPLE_OF(LEVEL, T)                                                            \
     static void dg_triple_##T##_##LEVEL(const dg_##T *x, dg_##T *r, npy_intp n)           \
     {                                                                                     \
@@ -22,7 +23,7 @@ typedef uint8_t dg_one __attribute__((may_alias));
 DG_EACH_LEVEL(DG_TRIPLE_OF, eight)
 DG_EACH_LEVEL(DG_TRIPLE_OF, four)
 
-/* A few bytes again and again: what is there already is copied. */
+/* Repeat a few bytes to a total size, by copying the part that is already written. */
 static void dg_repeat_pattern(const char *from, char *to, size_t bytes, size_t total)
 {
     memcpy(to, from, bytes);
@@ -32,7 +33,7 @@ static void dg_repeat_pattern(const char *from, char *to, size_t bytes, size_t t
     }
 }
 
-/* One operand that a whole axis shares, and few steps along it: what trailing axes of two or three need. */
+/* Repeat one element along a short axis, for trailing axes of length two or three. */
 #define DG_REPEAT_LOOP(T)                                                                 \
     for (npy_intp i = 0; i < m; ++i, from += s, to += t) {                                \
         const T x = *(const T *)from;                                                     \
@@ -84,8 +85,8 @@ static void dg_copy_axes(const dg_instruction *in, int axis, char *from, char *t
     for (npy_intp i = 0; i < n; ++i, from += s, to += t) dg_copy_axes(in, axis + 1, from, to, rows);
 }
 
-/* where: a bool for each element, both choices, the result. The loop reads both choices and then takes one, since the
- * processor would predict a branch wrongly half of the time. One of the choices may be the same for all elements. */
+/* where: a bool for each element, both choices, the result. The loop reads both choices and then selects one, because a
+ * branch would be mispredicted half of the time. A choice may be a single number for all elements. */
 #define DG_SELECT_OF(LEVEL, T)                                                                         \
     static void dg_select_##T##_##LEVEL(const char *c, const char *p, const char *q, char *to, npy_intp n, \
                                         const npy_intp *step)                                          \

@@ -1,22 +1,22 @@
-/* Products of few rows and columns with long sums, whose numbers lie side by side in both factors.
+/* Products with few rows and columns but long sums, whose terms are contiguous in both factors.
  *
- *     c[i, j] += sum over s and k of a[s, i, k] b[s, k, j]
+ *      c[i, j] += sum over s and k of a[s, i, k] b[s, k, j]
  *
- * A library packs both factors before it begins, which takes longer than so few sums. Here a tile of the result stays in
- * registers while both factors are read once. Each of its sums is 64 bytes of sums side by side, in as many vectors as the
- * level needs for them, and products are rounded, so all levels give the same numbers.
+ * A library first packs both factors, which takes longer than these few sums. Here a tile of the result stays in
+ * registers while both factors are read once. Each sum consists of partial sums in 64 bytes of vectors, for every
+ * level, and products are rounded. So all levels give the same numbers.
  */
 #ifndef DG_DOTS_H
 #define DG_DOTS_H
 
 #include "vector/registers.h"
 
-enum { DG_FEW_DOTS = 16 }; /* sums, at most */
+enum { DG_FEW_DOTS = 16 }; /* most sums */
 
 #if DG_GNU
 enum { DG_DOT_ROWS = 2, DG_DOT_COLUMNS = 3 }; /* of a tile */
 
-/* A tile of M rows and N columns; dims and steps are those of NumPy's loop of matrix products. */
+/* A tile of M rows and N columns; dims and steps are as in NumPy's loop for matrix products. */
 #define DG_DOTS_TILE(LEVEL, T)                                                                                           \
     typedef T dg_dot_##T##_##LEVEL __attribute__((vector_size(DG_BYTES_##LEVEL), aligned(sizeof(T)), may_alias));        \
     DG_INLINE void dg_dots_tile_##T##_##LEVEL(const int M, const int N, const char *a, const char *b, char *c,           \
@@ -81,7 +81,7 @@ DG_EACH_LEVEL(DG_DOTS_OF, double)
 DG_EACH_LEVEL(DG_DOTS_OF, float)
 #endif
 
-/* The loop that adds such a product to what is there; NULL where the compiler knows no vectors. */
+/* The loop that adds such a product to its result; NULL if the compiler has no vector types. */
 static inline dg_loop dg_dots_loop(int wide)
 {
 #if DG_GNU

@@ -1,9 +1,9 @@
-/* Runs a planned region: a short list of instructions over rows, block by block, so that what one instruction leaves
- * is still in cache when the next one reads it. No Python in here.
+/* Runs a planned region: a short list of instructions over rows, tile by tile, so that the results of one instruction
+ * are still in cache when the next one reads them. There is no Python in here.
  *
- * An operand is a base pointer (an input, a constant, a result, or the block's own memory), an offset, and how far it
- * moves per row. Instructions are elementwise loops over rows * width elements, matrix products, products and sums that
- * are added up over the rows, and strided copies.
+ * An operand is a base pointer (an input, a constant, a result, or the memory of the tile), an offset, and a stride
+ * from row to row. Instructions are elementwise loops over rows * width elements, matrix products, products and sums
+ * that are added up over the rows, and strided copies.
  */
 #ifndef DG_EXECUTOR_H
 #define DG_EXECUTOR_H
@@ -20,7 +20,7 @@
 #include "executor/symmetric.h"
 #include "executor/threads.h"
 
-/* Where row `start` of an operand lies, while the block that begins with row `row0` is run. */
+/* The address of row `start` of an operand, in the tile that begins with row `row0`. */
 static inline char *dg_at(const dg_operand *o, char *const *bases, npy_intp start, npy_intp row0)
 {
     return bases[o->base] + o->offset + start * o->row + (start - row0) * o->local;
@@ -30,7 +30,7 @@ static void dg_run_periods(const dg_instruction *in, char **p, npy_intp rows)
 {
     for (npy_intp n; rows > 0; rows -= in->period) {
         n = (rows < in->period ? rows : in->period) * in->width;
-        char *q[DG_PLACES]; /* a loop may change the pointers that it is given */
+        char *q[DG_PLACES]; /* a loop may change its pointers */
         memcpy(q, p, sizeof q);
         in->fn(q, &n, in->step, in->data);
         for (int k = 0; k <= in->n_in; ++k) p[k] += in->period * in->advance[k];
@@ -40,10 +40,10 @@ static void dg_run_periods(const dg_instruction *in, char **p, npy_intp rows)
 #if defined(__GNUC__)
 #define DG_PREFETCH(p) __builtin_prefetch(p, 0, 2)
 #else
-#define DG_PREFETCH(p) ((void)(p)) /* it only saves time */
+#define DG_PREFETCH(p) ((void)(p)) /* prefetching only saves time */
 #endif
 
-/* Part `part` of `parts` of the lines of some rows. */
+/* Prefetch part `part` of `parts` of the cache lines of some rows. */
 static inline void dg_prefetch(const dg_streams *streams, char *const *bases, npy_intp row, npy_intp rows, npy_intp part,
                                npy_intp parts)
 {
@@ -93,14 +93,14 @@ static inline void dg_multiply(const dg_instruction *in, char **p, npy_intp rows
         return;
     }
     dg_extents(in, rows, d);
-    /* matrices that lie behind each other, and the same factor: one with more rows */
+    /* contiguous matrices with a common right factor: one matrix with more rows */
     if (d[0] > 1 && in->strides[1] == 0 && in->strides[0] == d[1] * in->strides[3]
         && in->strides[2] == d[1] * in->strides[7])
         d[1] *= d[0], d[0] = 1;
     in->fn(p, d, in->strides, in->data);
 }
 
-/* The product of this block goes to scratch and is added to the result. */
+/* Write the product of this tile to scratch memory, then add it to the result. */
 static inline void dg_multiply_add(const dg_instruction *in, char **p, npy_intp rows, char *const *bases)
 {
     npy_intp d[4], n = in->width;
@@ -113,7 +113,7 @@ static inline void dg_multiply_add(const dg_instruction *in, char **p, npy_intp 
     in->add(q, &n, in->step, in->add_data);
 }
 
-/* The same by a loop of ours: it adds where the result lies. */
+/* The same with a loop of ours, which adds to the result directly. */
 static inline void dg_multiply_onto(const dg_instruction *in, char **p, npy_intp rows)
 {
     npy_intp d[4];
@@ -125,7 +125,7 @@ static inline void dg_multiply_onto(const dg_instruction *in, char **p, npy_intp
     in->fn(p, d, in->strides, (void *)in);
 }
 
-/* Pairwise, into one number. */
+/* Sum pairwise, into one number. */
 static inline void dg_sum_all(const dg_instruction *in, char **p, npy_intp rows)
 {
     char *q[3] = {p[1], p[0], p[1]};
@@ -146,7 +146,7 @@ static inline void dg_sum_rows(const dg_instruction *in, char **p, npy_intp rows
     else DG_CHOOSE(dg_sum_rows_float)((const float *)p[0], (float *)p[1], rows, in->width);
 }
 
-/* One instruction on some rows; where its operands lie. */
+/* Execute one instruction on some rows; `p` holds the addresses of its operands. */
 static void dg_execute(const dg_instruction *in, char **p, npy_intp rows, char *const *bases)
 {
     switch (in->kind) {
@@ -156,7 +156,7 @@ static void dg_execute(const dg_instruction *in, char **p, npy_intp rows, char *
     }
 }
 
-/* `ahead`: what the next block, of `next` rows, walks along; 0 where nothing is asked for. */
+/* Run one tile. `ahead`: memory that the next tile, of `next` rows, walks along; 0 for no prefetching. */
 static void dg_run_block(const dg_instruction *program, npy_intp count, char *const *bases, npy_intp row0,
                          npy_intp block, int first, const dg_streams *ahead, npy_intp next)
 {
@@ -177,8 +177,8 @@ static void dg_run_block(const dg_instruction *program, npy_intp count, char *co
     }
 }
 
-/* Instructions on single numbers, in as little memory as they need: a long program of them does not fit into the cache
- * otherwise. What is no elementwise loop over one number is run as it stands in the region's program. */
+/* Instructions on single numbers, stored in as little memory as possible, so that a long program fits into the cache.
+ * Other instructions run in their full form, from the region's program. */
 #define DG_SCALAR_DO(T)                                                                                       \
     static inline T dg_do_##T(int op, T x, T y)                                                               \
     {                                                                                                         \
@@ -227,17 +227,18 @@ static __attribute__((unused)) void dg_run_scalars(const dg_scalar *s, const dg_
             const npy_intp one = 1;
             char *p[5];
             for (int k = 0; k <= s->n_in; ++k) p[k] = bases[s->base[k]] + s->offset[k];
-            s->fn(p, &one, program[i].step, s->data); /* NumPy's power asks whether its exponent moves */
+            s->fn(p, &one, program[i].step, s->data); /* NumPy's power tests the stride of its exponent */
         } else {
             dg_run_block(program + i, 1, bases, 0, 1, 1, 0, 0);
         }
     }
 }
 
-/* Most blocks are away from the ends of the rows: there each instruction goes over as many rows as in the block before,
- * or over none. What it needs is gathered once for all of them, side by side, and moved on from block to block. */
+/* Most tiles are away from the ends of the rows. There each instruction covers the same number of rows as in the tile
+ * before, or none. Its parameters are collected once for all these tiles, and its addresses move on from tile to tile.
+ * */
 typedef struct {
-    dg_loop fn; /* of an elementwise loop; else NULL */
+    dg_loop fn; /* of an elementwise loop, or NULL */
     void *data;
     const npy_intp *step;
     npy_intp n, rows;
@@ -246,15 +247,15 @@ typedef struct {
     const dg_instruction *in;
 } dg_turn;
 
-enum { DG_LEAST_TURNS = 3 }; /* blocks that are worth it */
+enum { DG_LEAST_TURNS = 3 }; /* least alike tiles for this to pay */
 
-/* The rows of the block that begins with `row`; at most 0 behind the last one. */
+/* The number of rows of the tile that begins with `row`; 0 or less behind the last row. */
 static inline npy_intp dg_rows_from(npy_intp row, npy_intp stop, npy_intp block)
 {
     return stop - row < block ? stop - row : block;
 }
 
-/* How many whole blocks from `row0` on are alike in that. */
+/* The number of whole tiles from `row0` on that are alike in this sense. */
 static npy_intp dg_alike(const dg_instruction *program, npy_intp count, npy_intp row0, npy_intp stop, npy_intp block)
 {
     npy_intp blocks = (stop - row0) / block;
@@ -271,7 +272,7 @@ static npy_intp dg_alike(const dg_instruction *program, npy_intp count, npy_intp
     return blocks;
 }
 
-/* Some blocks that are alike, none of them the first one; -1 if there is no memory for that. */
+/* Run alike tiles, without the first tile of the region; return -1 if memory is short. */
 static int dg_run_alike(const dg_instruction *program, npy_intp count, char *const *bases, npy_intp row0, npy_intp block,
                         npy_intp blocks, npy_intp stop, const dg_streams *ahead)
 {
@@ -312,7 +313,7 @@ static int dg_run_alike(const dg_instruction *program, npy_intp count, char *con
     return 0;
 }
 
-/* All blocks of a region from row `start` to row `stop`. */
+/* Run all tiles of a region from row `start` to row `stop`. */
 static void dg_run_rows(const dg_instruction *program, npy_intp count, char *const *bases, npy_intp start, npy_intp stop,
                         npy_intp block, const dg_streams *ahead)
 {
@@ -329,7 +330,7 @@ static void dg_run_rows(const dg_instruction *program, npy_intp count, char *con
     }
 }
 
-/* The rows in equal parts, whole blocks each: which worker does what depends neither on time nor on chunks. */
+/* Divide the rows into equal parts of whole tiles. A worker's part depends neither on time nor on chunks. */
 static npy_intp dg_part_start(const dg_region *r, int worker)
 {
     const npy_intp start = (r->rows + r->block - 1) / r->block * worker / r->workers * r->block;
@@ -344,7 +345,7 @@ static void dg_run_part(void *data, int worker)
     if (start < stop) dg_run_rows(r->program, r->count, r->bases[worker], start, stop, r->block, r->ahead);
 }
 
-/* The next chunk of every part; whether something is left. */
+/* Run the next chunk of every part; return 1 if rows are left. */
 static __attribute__((unused)) int dg_run_chunk(dg_region *r)
 {
     if (r->workers == 1 || dg_parallel(dg_run_part, r, r->workers) != 0)

@@ -1,12 +1,12 @@
 /* Superinstructions: up to four elementwise operations in one loop over operands that lie side by side.
  *
- * What passes between the operations stays in a register instead of taking a store, a load and a place in the tile. The
- * operations and their order are the same, and nothing is contracted, so the results are the same bit for bit.
+ * Intermediate results stay in registers, which saves a store, a load and memory of the tile. The operations and their
+ * order are the same, and nothing is contracted, so the results are equal bit for bit.
  *
  *     (x inner y) outer z         products, sums and differences, one of another
  *     (x inner y) outer (z inner2 w)     sums and differences of two products
  *
- * each of these, and x inner y, times a number; it is one where there is none, which changes no bit.
+ * Each of these, and x inner y, may be multiplied by a number; without one the factor is 1, which changes no bit.
  */
 #ifndef DG_FUSED_H
 #define DG_FUSED_H
@@ -20,7 +20,7 @@ enum { DG_ABSORBS_MUL = 0, DG_ABSORBS_ABSORB = 1, DG_ABSORBS_ADD = 0, DG_ABSORBS
 
 #define DG_SCALE(T) (data ? *(const T *)data : (T)1)
 
-/* The loop over RESULT, in which `quick` stands; where an operation absorbs, the quick one is tried first. */
+/* The loop over RESULT, which contains `quick`. If an operation absorbs, the quick form is tried first. */
 #define DG_FUSED_LOOP(T, ABSORBS, APART, RESULT)                                                                    \
     if ((ABSORBS) && (APART)) {                                                                                     \
         enum { quick = 1 };                                                                                         \
@@ -111,8 +111,8 @@ DG_ALL_FUSED(f32, float)
     {{DG_PAIRS_OF(L, MUL, f32), DG_PAIRS_OF(L, ABSORB, f32)},           \
      {DG_PAIRS_OF(L, MUL, f64), DG_PAIRS_OF(L, ABSORB, f64)}}
 
-/* The loop of a fused instruction: inner and outer operation, the second inner one, -1 for none; wide for double, else
- * float. Its data: the number that the result is multiplied by, or NULL. */
+/* The loop of a fused instruction: codes of the inner and outer operation and of the second inner one, -1 for none;
+ * wide selects double, else float. Its data is the factor of the result, or NULL. */
 static __attribute__((unused)) dg_loop dg_fused_loop(int inner, int outer, int second, int wide)
 {
     static const dg_loop two[][2][4] = DG_TABLES(DG_TWO);

@@ -1,11 +1,11 @@
-/* Picks: rows that index arrays name, taken out of an array or added up in one.
+/* Gather and scatter with index arrays: copy indexed elements out of an array, or add elements into one.
  *
- * A pick is what lies behind the axes that are indexed, elements side by side: of an array (n, 3) indexed by one array of
- * integers three numbers, by two arrays of integers a single one. Where it begins follows from one index for each of these
- * axes; negative ones count from the end. Whether all of them lie inside is asked once, before a region starts
- * (`dg_indices_fit`), so these loops need not ask.
+ * Behind the indexed axes lies one contiguous piece for each set of indices, here called a pick. In an array of shape
+ * (n, 3) it has three numbers for one index array, and a single number for two. One index per indexed axis gives its
+ * address; negative ones count from the end. All indices are checked once, before a region starts (`dg_indices_fit`),
+ * so these loops do not check them.
  *
- * Picks are added in the order of the indices, as NumPy's `add.at` does, so sums are the same bit for bit.
+ * Elements are added in the order of the indices, as in NumPy's `add.at`, so sums are equal bit for bit.
  */
 #ifndef DG_GATHER_H
 #define DG_GATHER_H
@@ -14,7 +14,7 @@
 #include "executor/instruction.h"
 #include "vector/registers.h"
 
-/* Whether n indices, so many bytes apart, all lie inside an axis. */
+/* Return 1 if n indices, `step` bytes apart, all lie inside an axis. */
 #define DG_INDICES_FIT(LEVEL, NAME, T)                                                                \
     static int NAME##_##LEVEL(const char *index, npy_intp n, npy_intp step, npy_intp extent)          \
     {                                                                                                 \
@@ -42,8 +42,8 @@ static inline int dg_indices_fit(const char *index, npy_intp n, npy_intp step, n
 
 enum { DG_PICKS_AT_ONCE = 256 };
 
-/* Where some picks lie; the pointers to the indices go on. Apart from the picks themselves, since these loops become
- * vectors. */
+/* Compute the offsets of some picks, and advance the pointers to the indices. This is separate from copying the picks,
+ * so that the compiler vectorises these loops. */
 #define DG_PICKS_LIE(LEVEL, NAME, T)                                                                  \
     static void NAME##_##LEVEL(const dg_picks *picks, const char **index, npy_intp *at, npy_intp n)   \
     {                                                                                                 \
@@ -68,7 +68,7 @@ enum { DG_PICKS_AT_ONCE = 256 };
 DG_EACH_LEVEL(DG_PICKS_LIE, dg_picks_lie_32, int32_t)
 DG_EACH_LEVEL(DG_PICKS_LIE, dg_picks_lie_64, int64_t)
 
-/* The next picks, of n that are left: their number, and where they lie. */
+/* Compute the offsets of the next picks, of n remaining ones; return their number. */
 static npy_intp dg_next_picks(const dg_picks *picks, const char **index, npy_intp *at, npy_intp n)
 {
     n = n < DG_PICKS_AT_ONCE ? n : DG_PICKS_AT_ONCE;
@@ -87,7 +87,7 @@ static void dg_gather(const dg_picks *picks, const char *from, char *const *indi
     for (int k = 0; k < picks->count; ++k) index[k] = indices[k];
     for (npy_intp m; n > 0; n -= m) {
         m = dg_next_picks(picks, index, at, n);
-        switch (bytes) { /* copies of a known length take no call */
+        switch (bytes) { /* copies of a constant length need no call */
         case 4: DG_GATHER_LOOP(4) break;
         case 8: DG_GATHER_LOOP(8) break;
         case 12: DG_GATHER_LOOP(12) break;
@@ -104,7 +104,7 @@ static void dg_gather(const dg_picks *picks, const char *from, char *const *indi
         for (npy_intp j = 0; j < (WIDTH); ++j, from += step) r[j] += *(const T *)from; \
     }
 
-/* `step`: bytes from one number that is added to the next; 0 where it is one number again and again. */
+/* `step`: bytes between the numbers to add; 0 for a single number. */
 #define DG_SCATTER_ADD(T)                                                                                      \
     static void dg_scatter_add_##T(const dg_picks *picks, const char *from, npy_intp step, char *const *indices, \
                                    char *to, npy_intp n)                                                       \

@@ -1,8 +1,8 @@
-/* Machine code that was written while the program runs, in place of instructions: of a run of elementwise loops in a
- * region, and of a program on single numbers.
+/* Machine code generated at run time, in place of instructions: for a run of elementwise loops in a region, and for a
+ * program on single numbers.
  *
- * It does what the instructions do, bit for bit, except that absorbing products are plain ones in it. Where one of them
- * gives nan the machine code stops, and the instructions do the rest.
+ * It equals the instructions bit for bit, except that it computes absorbing products as plain ones. If one of them
+ * gives nan, the machine code stops, and the instructions do the rest.
  */
 #ifndef DG_NATIVE_H
 #define DG_NATIVE_H
@@ -35,7 +35,7 @@ static inline void dg_run_native(const dg_instruction *in, char **p, npy_intp ro
     }
 }
 
-/* All parts of a program on single numbers; whether no nan was met. */
+/* Run all parts of a program on single numbers; return 1 if no nan was met. */
 static inline int dg_run_numbers(const dg_native_numbers *part, npy_intp parts, char *const *bases, void *const *calls)
 {
     for (npy_intp i = 0; i < parts; ++i)

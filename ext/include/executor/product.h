@@ -1,18 +1,20 @@
-/* Products of matrices with a factor of few columns: the layers of networks, and the sums over rows of their gradients.
+/* Products of matrices with few columns in the right factor: layers of networks, and the sums over rows in their
+ * gradients.
  *
- *     c[r, :] = sum over k of a[r, k] b[k, :]
+ *      c[r, :] = sum over k of a[r, k] b[k, :]
  *
- * A library for matrix products packs both factors for the caches and starts up for each call, which pays for large ones.
- * Here some rows of the result and up to three vectors of columns (a panel) stay in registers while k is gone through, as in
- * the innermost kernel of Goto and van de Geijn (Anatomy of high-performance matrix multiplication, 2008): four rows with the
- * 16 registers of AVX2, and with the 32 of NEON, which do not hold eight; eight with the 32 of AVX-512, which multiplies by
- * numbers in memory. The left factor is read where it lies. A panel is copied where its columns do not lie side by side, and
- * where its rows lie far apart and enough rows of the result follow: then it is read from one piece of memory. The last
- * vector of a row ends where the row ends: it may compute some columns a second time, so nothing beyond a row is read or
- * written.
+ * A library for matrix products packs both factors for the caches and has a start-up cost per call, which pays for
+ * large factors only. Here some rows of the result and up to three vectors of columns (a panel) stay in registers
+ * during the loop over k. This is the innermost kernel of Goto and van de Geijn (Anatomy of high-performance matrix
+ * multiplication, 2008). The number of rows is four with the 16 registers of AVX2, and also with the 32 of NEON, which
+ * do not hold eight. It is eight with the 32 of AVX-512, which can multiply by numbers in memory.
  *
- * Each element is one sum in the order of k (by 256), with one rounding for a product and its sum. So neither the length of
- * the vectors nor the place of an element in a tile changes a number.
+ * The left factor is read in place. A panel is copied if its columns are not contiguous. It is also copied if its rows
+ * are far apart and the result has many rows. The last vector of a row ends where the row ends. It may compute some
+ * columns a second time, so nothing beyond a row is read or written.
+ *
+ * Each element is one sum in the order of k (by 256), with one rounding for a product and its sum. So neither the
+ * vector length nor the position of an element in a tile changes a number.
  */
 #ifndef DG_PRODUCT_H
 #define DG_PRODUCT_H
@@ -20,14 +22,14 @@
 #include "vector/loop.h"
 #include "vector/registers.h"
 
-/* Whether there are vectors that are multiplied and added with one rounding. */
+/* 1 if there are vectors that are multiplied and added with one rounding. */
 #define DG_HAS_PRODUCTS (DG_HAS_LEVELS || (DG_GNU && DG_FUSES_v1))
 
 #if DG_HAS_PRODUCTS
 enum { DG_PANEL = 3, DG_DEPTH = 256 }; /* vectors of a panel of columns; numbers of a sum */
-enum { DG_FAR = 512, DG_MANY = 24 };   /* bytes between rows of a factor, rows of a result: from them on panels are copied */
+enum { DG_FAR = 512, DG_MANY = 24 };   /* least bytes between rows, and least rows, for copying panels */
 
-/* One rounding for a product and its sum: said to functions, or where it is done. */
+/* One rounding for a product and its sum: as an attribute of a function, or as a pragma inside of it. */
 #if defined(__clang__)
 #define DG_CONTRACTED
 #define DG_CONTRACT _Pragma("clang fp contract(fast)")
@@ -36,15 +38,15 @@ enum { DG_FAR = 512, DG_MANY = 24 };   /* bytes between rows of a factor, rows o
 #define DG_CONTRACT
 #endif
 
-/* Clang finds the place of each row from that of the row before, in a chain of sums that takes longer than the products,
- * unless it does not know how the places are related. */
+/* Clang computes the address of each row from the row before. That chain of sums takes longer than the products, so
+ * Clang must not know how the addresses are related. */
 #if defined(__clang__)
 #define DG_UNRELATED(x) __asm__("" : "+r"(x))
 #else
 #define DG_UNRELATED(x) (void)0
 #endif
 
-/* Where vector j of N lies: the last one ends where the panel does. */
+/* The offset of vector j of N; the last vector ends where the panel ends. */
 #define DG_PLACE(j, V) ((j) + 1 < N ? (j) * (V) : last)
 
 /* For numbers T in vectors of V bytes. */
@@ -124,8 +126,9 @@ enum { DG_FAR = 512, DG_MANY = 24 };   /* bytes between rows of a factor, rows o
         }                                                                                                             \
     }
 
-/* As NumPy's loop of matrix products: dims are (stack, m, k, n), steps those of stacks, then of rows and columns of a, b and
- * c. Columns of c lie side by side. With data the product is added to what is there. R rows at a time, vectors of V bytes. */
+/* As in NumPy's loop for matrix products: dims are (stack, m, k, n); steps are for stacks, then for rows and columns of
+ * a, b and c. Columns of c are contiguous. With data the product is added to c. R rows at a time, vectors of V bytes.
+ * */
 #define DG_PRODUCT_OF(NAME, T, R, V)                                                                                  \
     DG_CONTRACTED static void NAME(                                                                                   \
         char **args, const npy_intp *dims, const npy_intp *steps, void *data)                                         \
@@ -152,7 +155,7 @@ DG_TARGET_v4 DG_PRODUCT_OF(dg_product_double_8_32, double, 8, 32)
 DG_TARGET_v4 DG_PRODUCT_OF(dg_product_float_8_64, float, 8, 64)
 DG_TARGET_v4 DG_PRODUCT_OF(dg_product_double_8_64, double, 8, 64)
 
-/* Whether vectors of 64 bytes cover so many columns with hardly more than vectors of 32 bytes do. */
+/* 1 if vectors of 64 bytes cover n columns with hardly more work than vectors of 32 bytes. */
 static inline int dg_long_vectors(npy_intp n, npy_intp lanes)
 {
     const npy_intp one = (n + lanes - 1) / lanes, two = 2 * ((n + 2 * lanes - 1) / (2 * lanes));
@@ -166,11 +169,11 @@ DG_PRODUCT_OF(dg_product_double_4_16, double, 4, 16)
 #endif
 #endif
 
-/* The loop for products of so many rows and columns with sums of k numbers, where it is faster than the library's, or NULL.
- * Many rows, or sums of many, are said by a negative number: those are gone over block by block, while the library uses
- * threads for a large product of its own. `step`: bytes from one number of a sum to the next in a; with long ones the four
- * columns of a block that AVX2 goes through do not stay in the first cache, while eight fill lines of their own. The
- * elements of a row of the result lie side by side. benchmarks/bench_products.py measures both; NEON has the limits of AVX2. */
+/* Our loop for products of these extents, or NULL where the library's loop is faster. A negative m or k stands for
+ * many: such products run tile by tile, whereas the library uses threads for one large product. `step`: bytes between
+ * consecutive terms of a sum in a. With long steps, the four columns of a tile that AVX2 walks along do not stay in the
+ * first cache, while eight fill whole cache lines. The elements of a row of the result are contiguous.
+ * benchmarks/bench_products.py measures both loops; NEON uses the limits of AVX2. */
 static inline dg_loop dg_product_loop(npy_intp m, npy_intp k, npy_intp n, npy_intp step, int wide)
 {
 #if DG_HAS_PRODUCTS

@@ -1,12 +1,12 @@
-/* Rows times numbers: each row of a matrix is multiplied by a number of its own, and by further ones.
+/* Rows times numbers: multiply each row of a matrix by one number per row, or by several.
  *
- *     r[i, j] = x[i, j] a[i] b[i] c[i] d[i], from left to right
+ *      r[i, j] = x[i, j] a[i] b[i] c[i] d[i], from left to right
  *
- * What passes between the products stays in a register. They are the same in the same order as in loops of their own, so
- * the results are the same bit for bit. A product that absorbs (registers.h) is one to which 0 is added, unless it is nan:
- * if a sum of them all is, they are gone over one by one. To other products -0 is added, which changes nothing.
+ * Intermediate products stay in a register. The products and their order are the same as in separate loops, so the
+ * results are equal bit for bit. An absorbing product (registers.h) is a product plus 0, unless that is nan. If a sum
+ * over all results is nan, they are computed again one by one. To other products -0 is added, which changes nothing.
  *
- * The last vector of a row ends where the row ends: it may compute some elements a second time.
+ * The last vector of a row ends where the row ends. It may compute some elements a second time.
  */
 #ifndef DG_SCALE_H
 #define DG_SCALE_H
@@ -14,12 +14,12 @@
 #include "executor/instruction.h"
 #include "vector/registers.h"
 
-enum { DG_SCALES = DG_PLACES - 2 }; /* numbers of a row, at most */
+enum { DG_SCALES = DG_PLACES - 2 }; /* most numbers per row */
 
-/* Bytes from row to row of a place, in the whole array or in the block. */
+/* Bytes from row to row of a place, in the whole array or in the tile. */
 DG_INLINE npy_intp dg_scale_step(const dg_operand *o) { return o->row + o->local; }
 
-/* Rows times N numbers, one element after the other. */
+/* Rows times n numbers, one element after the other. */
 #define DG_SCALE_EXACT_OF(T)                                                                                       \
     DG_INLINE void dg_scale_exact_##T(const dg_instruction *in, char *const *p, npy_intp rows)                     \
     {                                                                                                              \
@@ -41,7 +41,7 @@ DG_SCALE_EXACT_OF(double)
 DG_SCALE_EXACT_OF(float)
 
 #if DG_GNU
-/* The same by vectors; whether no sum of their lanes is nan. */
+/* The same with vectors; returns 1 if no lane of their sum is nan. */
 #define DG_SCALE_VECTORS_OF(LEVEL, T)                                                                               \
     typedef T dg_scale_##T##_##LEVEL __attribute__((vector_size(DG_BYTES_##LEVEL), aligned(sizeof(T)), may_alias)); \
     DG_INLINE int dg_scale_vectors_##T##_##LEVEL(const int N, const dg_instruction *in, char *const *p,             \

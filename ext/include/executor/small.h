@@ -1,17 +1,17 @@
 /* Products of stacks of small matrices: rotations, minors, orbitals of few electrons.
  *
- * A library takes ten times as long to begin with a product of 3 by 3 matrices as the product takes. Both factors of one
- * product are read into registers here, whatever their strides. Each element is one sum in the order of k.
+ * A library takes ten times as long to start a product of 3 by 3 matrices as the product itself takes. Here both
+ * factors of a product are read into registers, with any strides. Each element is one sum in the order of k.
  */
 #ifndef DG_SMALL_H
 #define DG_SMALL_H
 
 #include "vector/registers.h"
 
-enum { DG_SMALL = 4 }; /* rows, columns and numbers of a sum, at most */
+enum { DG_SMALL = 4 }; /* most rows, columns, and terms of a sum */
 
-/* As NumPy's loop of matrix products: dims are (stack, m, k, n), steps those of stacks, then of rows and columns of a, b and
- * c. With `more` the product is added to what is there. */
+/* As in NumPy's loop for matrix products: dims are (stack, m, k, n); steps are for stacks, then for rows and columns of
+ * a, b and c. With `more` the product is added to c. */
 #define DG_SMALL_OF(T)                                                                                               \
     DG_INLINE void dg_small_of_##T(const int m, const int k, const int n, char **args, npy_intp stack,               \
                                    const npy_intp *steps, int more)                                                  \
@@ -47,7 +47,7 @@ enum { DG_SMALL = 4 }; /* rows, columns and numbers of a sum, at most */
 DG_SMALL_OF(double)
 DG_SMALL_OF(float)
 
-/* The loop for products of such extents; NULL where they are not small. Many are said by a negative number. */
+/* The loop for products of these extents; NULL if one is not small. A negative extent stands for many. */
 static inline dg_loop dg_small_loop(npy_intp m, npy_intp k, npy_intp n, int wide)
 {
     if (m < 0 || k < 0 || n < 0 || m > DG_SMALL || k > DG_SMALL || n > DG_SMALL) return NULL;

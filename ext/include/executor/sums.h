@@ -1,4 +1,4 @@
-/* Sums that no loop of NumPy's adds up as fast. */
+/* Sums that are slower with NumPy's loops. */
 #ifndef DG_SUMS_H
 #define DG_SUMS_H
 
@@ -33,7 +33,7 @@
 DG_EACH_LEVEL(DG_SUM_AXIS_OF, double)
 DG_EACH_LEVEL(DG_SUM_AXIS_OF, float)
 
-/* Rows added to one row, one after the other, as NumPy adds them up. */
+/* Add rows to one row, in order, as NumPy does. */
 #define DG_SUM_ROWS_OF(LEVEL, T)                                                          \
     static void dg_sum_rows_##T##_##LEVEL(const T *x, T *r, npy_intp rows, npy_intp w)    \
     {                                                                                     \

@@ -1,18 +1,18 @@
-/* Products that equal their transposes, as X^T D X does: half of each row is computed, the rest is copied.
+/* Products that equal their transposes, for example X^T D X: half of each row is computed, the rest is copied.
  *
- *     c[i, o + j] = sum over k of a[i, k] b[k, o + j],  a[i, k] = b[k, o + i] d[k],  for i and j below m
+ *      c[i, o + j] = sum over k of a[i, k] b[k, o + j],  a[i, k] = b[k, o + i] d[k],  for i and j below m
  *
- * By rows, row i computes the columns i, i + 1, ... i + m / 2 of these m, the first one coming behind the last one. So every
- * row is as much work, and rows can be divided among threads as ever. Where k goes along the rows, and products are added
- * up, row i computes the columns from i on. Which numbers are copied depends on their places alone. */
+ * In a product by rows, row i computes the columns i, i + 1, ... i + m / 2 of these m, cyclically. So every row is the
+ * same amount of work, and threads can divide the rows as usual. If k runs along the rows, and products are added up,
+ * row i computes the columns from i on. The indices of an element alone decide if it is copied. */
 #ifndef DG_SYMMETRIC_H
 #define DG_SYMMETRIC_H
 
 #include "executor/instruction.h"
 
-enum { DG_HALF_ROWS = 32, DG_HALF_COLUMNS = 16 }; /* of one call of a loop: at most, and at least */
+enum { DG_HALF_ROWS = 32, DG_HALF_COLUMNS = 16 }; /* of one call of a loop: most rows, least columns */
 
-/* Columns from `start` to `stop` of some rows of a product. */
+/* Compute columns `start` to `stop` of some rows of a product. */
 static inline void dg_some_columns(const dg_instruction *in, char **p, npy_intp row, npy_intp rows, npy_intp start,
                                    npy_intp stop)
 {
@@ -28,7 +28,7 @@ static inline void dg_some_columns(const dg_instruction *in, char **p, npy_intp 
     in->fn(q, d, in->strides, NULL);
 }
 
-/* The half of a block's rows that is computed, and all columns that are not among the m. */
+/* Compute half of the m columns for the rows of a tile, and all other columns. */
 static inline void dg_multiply_half(const dg_instruction *in, char **p, npy_intp rows, char *const *bases)
 {
     const npy_intp m = in->half, o = in->half_from, n = in->dims[3];
@@ -42,8 +42,8 @@ static inline void dg_multiply_half(const dg_instruction *in, char **p, npy_intp
     }
 }
 
-/* The columns from the diagonal on, of a product that is added to what is there: eight rows at a time, whose columns are at
- * least those of a vector. */
+/* Compute the columns from the diagonal on, for a product that is added to its result. Eight rows run at a time, with
+ * at least the columns of one vector. */
 static inline void dg_multiply_upper(const dg_instruction *in, char **p, npy_intp rows)
 {
     enum { TOGETHER = 8 };
@@ -57,8 +57,8 @@ static inline void dg_multiply_upper(const dg_instruction *in, char **p, npy_int
     }
 }
 
-/* Copies what is left out; whether it is right to do so. If a number of b or of a is not finite, neither is one on the
- * diagonal; then rounding is not all that tells a sum from its mate. */
+/* Copy the other half; return 0 if that would be wrong. If a number of a or b is not finite, neither is one on the
+ * diagonal; then a sum can differ from its mirror image by more than rounding. */
 #define DG_MIRROR_OF(T)                                                                                               \
     static inline int dg_mirror_##T(char *c, npy_intp apart, npy_intp m, int upper)                                   \
     {                                                                                                                 \

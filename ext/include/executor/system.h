@@ -1,4 +1,4 @@
-/* Locks, conditions and threads of the operating system, by one name each. */
+/* Common names for the locks, conditions and threads of operating systems. */
 #ifndef DG_SYSTEM_H
 #define DG_SYSTEM_H
 
@@ -14,7 +14,7 @@
 #endif
 #include <process.h>
 #include <windows.h>
-/* Words of segmented memory, which are names elsewhere. */
+/* Macros for segmented memory, which are identifiers elsewhere. */
 #undef near
 #undef far
 
@@ -34,7 +34,7 @@ static inline void dg_wait(dg_condition *c, dg_mutex *m) { SleepConditionVariabl
 static inline void dg_wake_one(dg_condition *c) { WakeConditionVariable(c); }
 static inline void dg_wake_all(dg_condition *c) { WakeAllConditionVariable(c); }
 
-/* Start a thread that nothing waits for; -1 if that cannot be. */
+/* Start a detached thread; return -1 on failure. */
 static inline int dg_start_thread(dg_thread_body body, void *arg, dg_thread_id *id)
 {
     *id = (HANDLE)_beginthreadex(NULL, 0, body, arg, 0, NULL);
@@ -54,8 +54,8 @@ static inline int dg_count(dg_counter *c) { return (int)InterlockedCompareExchan
 #include <signal.h>
 #include <stddef.h>
 
-/* Versions 2.32 and 2.34 of glibc moved these functions to another library, under new versions of their names. With their
- * first versions, which are the same functions, a module that was linked on a new system runs on older ones, too. */
+/* glibc 2.32 and 2.34 moved these functions to another library, under new symbol versions. The first versions are the
+ * same functions. A module that asks for them runs on older systems, too, even if it was linked on a new one. */
 #if defined(__GLIBC__) && (defined(__x86_64__) || defined(__aarch64__))
 #if defined(__x86_64__)
 #define DG_FIRST_VERSION(NAME, VERSION) __asm__(".symver " #NAME "," #NAME "@GLIBC_" VERSION);
@@ -88,8 +88,8 @@ static inline void dg_wait(dg_condition *c, dg_mutex *m) { pthread_cond_wait(c, 
 static inline void dg_wake_one(dg_condition *c) { pthread_cond_signal(c); }
 static inline void dg_wake_all(dg_condition *c) { pthread_cond_broadcast(c); }
 
-/* Start a thread that nothing waits for; -1 if that cannot be. It leaves signals to the threads that handle them, and
- * takes only those that a fault of its own raises. */
+/* Start a detached thread; return -1 on failure. The thread blocks all signals except those that a fault of its own
+ * raises, so other threads handle them. */
 static inline int dg_start_thread(dg_thread_body body, void *arg, dg_thread_id *id)
 {
     static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
@@ -100,7 +100,7 @@ static inline int dg_start_thread(dg_thread_body body, void *arg, dg_thread_id *
     for (size_t i = 0; i < sizeof faults / sizeof *faults; ++i) sigdelset(&signals, faults[i]);
     pthread_attr_init(&attr);
     pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-    pthread_sigmask(SIG_SETMASK, &signals, &former); /* a thread begins with the mask of who starts it */
+    pthread_sigmask(SIG_SETMASK, &signals, &former); /* a thread inherits the mask of its creator */
     failed = pthread_create(id, &attr, body, arg);
     pthread_sigmask(SIG_SETMASK, &former, NULL);
     pthread_attr_destroy(&attr);

@@ -1,9 +1,8 @@
-/* A few threads that wait until there is work for them, and sleep: a spinning one would slow other work. Only
- * the calling thread spins for a moment when it has done its part, since the others are about to be done with theirs.
+/* A few threads that sleep until there is work for them: spinning would slow other work. Only the calling thread spins
+ * for a moment after its own part, since the others are about to finish.
  *
- * One job runs at a time; a thread that comes while another job runs is told so and does the work alone. After a fork the
- * child has none of the threads, nor the job that another thread may have had: they are started anew when they are first
- * needed.
+ * One job runs at a time. A thread that comes during another job is turned away and does its work alone. A forked child
+ * has neither the threads nor a job of another thread; it starts threads again on first use.
  */
 #ifndef DG_THREADS_H
 #define DG_THREADS_H
@@ -20,7 +19,7 @@ enum { DG_MOMENT = 1000 };
 
 static struct {
     dg_mutex busy;   /* held by the thread that has a job */
-    dg_mutex lock;   /* for what follows */
+    dg_mutex lock;   /* for the fields below */
     dg_condition start, done;
     int started, round, wanted;
     dg_counter left;
@@ -28,14 +27,14 @@ static struct {
     void *data;
     dg_thread_id thread[DG_MAX_THREADS];
 #if defined(__linux__)
-    cpu_set_t place[DG_MAX_THREADS]; /* where each may run; empty: not said */
+    cpu_set_t place[DG_MAX_THREADS]; /* processors that each may use; empty: not set */
 #endif
 } dg_pool = {.busy = DG_MUTEX_AT_FIRST, .lock = DG_MUTEX_AT_FIRST,
              .start = DG_CONDITION_AT_FIRST, .done = DG_CONDITION_AT_FIRST};
 
-/* A scheduler may wake a thread on the processor of who wakes it, and leave both there, one behind the other, until it
- * balances its load (measured: after each pause 20 calls took twice their time). So a calling thread has the processor
- * that it runs on for itself. Where that is not asked for, places are left to the system. */
+/* A scheduler may wake a thread on the processor of its waker and leave both there, one after the other, until it
+ * balances the load. (Measured: after each pause, 20 calls took twice their time.) So a calling thread keeps its
+ * processor for itself. Systems other than Linux place the threads themselves. */
 static void dg_keep_apart(int workers)
 {
 #if defined(__linux__)
@@ -55,7 +54,7 @@ static void dg_keep_apart(int workers)
 #if defined(_WIN32)
 static void dg_watch_forks(void) {}
 #else
-/* In a forked process: the locks may have been copied in any state. */
+/* In a forked process, the locks may be in any state. */
 static void dg_forget_threads(void)
 {
     pthread_mutex_init(&dg_pool.busy, 0);
@@ -73,7 +72,7 @@ DG_THREAD_BODY(dg_worker, arg)
     const int number = (int)(intptr_t)arg;
     int seen = 0;
     dg_lock(&dg_pool.lock);
-    seen = dg_pool.round - 1; /* the round it was started for is to be done */
+    seen = dg_pool.round - 1; /* run the round for which it was started */
     for (;;) {
         while (dg_pool.round == seen || number >= dg_pool.wanted) {
             seen = dg_pool.round;
@@ -100,7 +99,8 @@ static int dg_start_worker(void)
     return 0;
 }
 
-/* job(data, w) for w = 0 .. workers - 1, number 0 on the calling thread; -1, and nothing done, if that cannot be. */
+/* Run job(data, w) for w = 0 .. workers - 1, number 0 on the calling thread; return -1, without running any, on
+ * failure. */
 static int dg_parallel(dg_job job, void *data, int workers)
 {
     if (!dg_try_lock(&dg_pool.busy)) return -1;

@@ -1,9 +1,9 @@
-/* Inner loops from outside: those of users' ufuncs, and the few of NumPy's that may fail.
+/* Inner loops from outside: loops of users' ufuncs, and the few NumPy loops that may fail.
  *
- * Such a loop may change the pointers, lengths and steps that it gets, so it gets copies. It may take the GIL and set a
- * Python error. While an error is set on the thread it is not called, and the caller of the loops checks for an error
- * when it has the GIL again and drops the results. Such loops never run on a thread without a Python state, which cannot
- * hold an error.
+ * Such a loop may change its pointers, lengths and steps, so it gets copies. It may take the GIL and set a Python
+ * error. While the thread has an error, the loop is not called again. When the caller has the GIL again, it checks for
+ * an error and then drops the results. Such loops never run on a thread without a Python state, which cannot hold an
+ * error.
  */
 #ifndef DG_FOREIGN_H
 #define DG_FOREIGN_H
@@ -18,7 +18,7 @@ typedef struct {
     int operands;
 } dg_foreign;
 
-/* Whether an error is set on this thread. It needs no GIL: only this thread writes the error. */
+/* Return 1 if this thread has a Python error. It needs no GIL: only this thread writes the error. */
 static inline int dg_error_set(void)
 {
     const PyThreadState *here = PyGILState_GetThisThreadState();

@@ -1,7 +1,7 @@
 /* Scalar functions for which a textbook formula would overflow, cancel or lose digits of its argument.
  *
- * Those that need not be fast exist for double only; kernels for float convert. None uses fused multiply-add, so results
- * are the same on every machine.
+ * Functions that need not be fast exist for double only; kernels for float convert. None uses fused multiply-add, so
+ * results are the same on every machine.
  */
 #ifndef DG_FUNCTIONS_H
 #define DG_FUNCTIONS_H

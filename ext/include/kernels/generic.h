@@ -1,5 +1,5 @@
-/* Functions of the C library for double and float by one name, as tgmath.h has them; not every compiler has that header,
- * and it brings complex.h, whose I may be a name elsewhere. */
+/* C library functions for double and float under one name, as in tgmath.h. Not every compiler has that header, and it
+ * includes complex.h, whose macro I may be an identifier elsewhere. */
 #ifndef DG_GENERIC_H
 #define DG_GENERIC_H
 

@@ -1,11 +1,12 @@
 /* Scalar kernels and the loops around them.
  *
- * Every kernel has the signature of a NumPy inner loop (pointers, one length, byte strides), so that these loops and
- * NumPy's are interchangeable: the table of loops holds one of them for each primitive and type. The expressions come
- * from the table of primitives (generated/kernels.h); this file puts loops around them.
+ * Every kernel has the signature of a NumPy inner loop (pointers, one length, byte strides). So these loops and NumPy's
+ * are interchangeable: the table of loops holds one of them for each primitive and dtype. The expressions come from the
+ * table of primitives (generated/kernels.h); this file wraps them in loops.
  *
  * A loop has four bodies: one element (small arrays are common in nested derivatives), all contiguous, one operand
- * constant, and any strides. The compiler vectorises the second and third. Loops of three operands have only the last.
+ * constant, and any strides. The compiler vectorises the second and third. Loops with three operands have only the
+ * last.
  */
 #ifndef DG_KERNELS_H
 #define DG_KERNELS_H
@@ -74,7 +75,7 @@
         }                                                                                  \
     }
 
-/* A quicker body than that of NAME_exact. It is tried first, and gives the same number unless it gives nan. */
+/* Try a quicker body than NAME_exact first. It gives the same numbers, unless one of them is nan. */
 #define DG_BINARY_QUICK(LEVEL, NAME, CTYPE, QUICK)                                         \
     static void NAME##_##LEVEL(char **args, const npy_intp *dims, const npy_intp *steps, void *data) \
     {                                                                                      \
@@ -91,7 +92,7 @@
         NAME##_exact_##LEVEL(args, dims, steps, data);                                     \
     }
 
-/* Functions of three operands take long, so the time of the loop does not count. */
+/* Functions of three operands are slow, so the overhead of the loop does not matter. */
 #define DG_TERNARY(NAME, CTYPE, BODY)                                                      \
     static void NAME(char **args, const npy_intp *dims, const npy_intp *steps, void *data) \
     {                                                                                      \
@@ -105,8 +106,8 @@
         }                                                                                  \
     }
 
-/* Complex numbers as NumPy stores them. C's own type is not used: its product has a branch that repairs infinities, and
- * zeros must absorb in each part. */
+/* Complex numbers as NumPy stores them. C's own complex type is not used: its product has a branch that repairs
+ * infinities, and here a zero must absorb in each part. */
 typedef struct { double re, im; } dg_c128;
 typedef struct { float re, im; } dg_c64;
 

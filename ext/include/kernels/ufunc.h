@@ -1,5 +1,5 @@
-/* Looks up the inner loop of a NumPy ufunc by the exact types of its operands and results.
- * This is C since the declarations of newer NumPy versions hide these fields of the struct from Cython. */
+/* Look up the inner loop of a NumPy ufunc by the exact dtypes of its operands and results. This is C, because the
+ * declarations of newer NumPy versions hide these struct fields from Cython. */
 #ifndef DG_UFUNC_H
 #define DG_UFUNC_H
 

@@ -9,10 +9,10 @@
  *                         tape of millions of objects lies on huge pages (measured: a page fault per 4 KiB costs more
  *                         than the twenty-odd objects that fit there). Empty slabs beyond a few are returned.
  *
- * (The arrays of a tape grow by memory/pages.h.) The caller holds the GIL; a build without GIL takes a lock.
+ * (The arrays of a tape grow by memory/pages.h.) The caller holds the GIL; in a build without GIL, a lock is taken.
  *
- * Under AddressSanitizer every block is allocated by itself, with its exact size, and freed at once: rounding and reuse
- * would hide reads behind the end and after the free.
+ * Under AddressSanitizer every block is allocated separately, with its exact size, and freed at once. Rounding and
+ * reuse would hide reads behind the end and after the free.
  */
 #ifndef DG_MEMORY_H
 #define DG_MEMORY_H
@@ -33,7 +33,7 @@
 #endif
 #endif
 
-/* *product *= factor, both not negative; returns whether the product overflows. */
+/* *product *= factor, both not negative; returns 1 if the product overflows. */
 static inline int dg_exceeds(Py_ssize_t *product, Py_ssize_t factor)
 {
 #if defined(__GNUC__) || defined(__clang__)
@@ -96,7 +96,7 @@ static void dg_system_free(void *p)
 
 /* ------------------------------------------------------------------------------------------ data of arrays */
 
-#define DG_SMALL 4096                   /* blocks up to this size: lists by size */
+#define DG_SMALL 4096                   /* largest block that is kept in a list */
 #define DG_LIST_LENGTH 32
 #define DG_CACHE_BYTES ((size_t)256 << 20)
 #define DG_CACHE_SLOTS 128
@@ -157,7 +157,7 @@ static void dg_free(void *p, size_t n)
         out = p;
     } else {
         while (dg_cache_used && (dg_cache_used == DG_CACHE_SLOTS || dg_cache_bytes + n > DG_CACHE_BYTES)) {
-            dg_cache_bytes -= dg_cache[0].size; /* the oldest is first */
+            dg_cache_bytes -= dg_cache[0].size; /* the oldest comes first */
             dg_system_free(dg_cache[0].block);
             memmove(dg_cache, dg_cache + 1, sizeof(dg_cached) * (size_t)--dg_cache_used);
         }
@@ -200,7 +200,7 @@ static void dg_slab_unlist(dg_slab *s)
     s->listed = 0;
 }
 
-/* One object; all callers use the same size. */
+/* Allocate one object; all callers use the same size. */
 static inline void *dg_slab_alloc(size_t size)
 {
     void *p = NULL;
@@ -253,7 +253,8 @@ static inline void dg_slab_free(void *p)
 
 #define DG_OBJECT_HEAD (sizeof(PyObject) + 64)  /* the fields of an array object before its inline shape and data */
 
-/* Without GIL the interpreter may look at an object that another thread frees, so its memory must be the interpreter's. */
+/* Without the GIL the interpreter may read an object that another thread frees, so the interpreter must own its memory.
+ * */
 #ifdef Py_GIL_DISABLED
 #define DG_OBJECT_ALLOC(size) PyObject_Malloc(size)
 #define DG_OBJECT_FREE(p) PyObject_Free(p)
@@ -262,14 +263,14 @@ static inline void dg_slab_free(void *p)
 #define DG_OBJECT_FREE(p) dg_slab_free(p)
 #endif
 
-/* tp_alloc of a type whose objects come from the slabs. */
+/* The tp_alloc of a class whose objects come from the slabs. */
 static PyObject *dg_object_alloc(PyTypeObject *type, Py_ssize_t items)
 {
     const size_t size = ((size_t)type->tp_basicsize + 15) & ~(size_t)15;
     void *p = DG_OBJECT_ALLOC(size);
     (void)items;
     if (!p) return PyErr_NoMemory();
-    memset(p, 0, DG_OBJECT_HEAD); /* the rest is written before it is read */
+    memset(p, 0, DG_OBJECT_HEAD); /* all else is written before it is read */
     return PyObject_Init((PyObject *)p, type);
 }
 

@@ -10,7 +10,7 @@
 
 #define DG_HUGE_FROM ((size_t)4 << 20)
 
-/* Ask for huge pages in a large block that has not been written yet. */
+/* Request huge pages for a large block that is not written yet. */
 static inline void dg_advise(void *p, size_t n)
 {
 #if defined(__linux__) && defined(MADV_HUGEPAGE)

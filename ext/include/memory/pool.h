@@ -1,9 +1,9 @@
-/* Pools: objects of one type that were freed and are used again, and slots of types for that.
+/* Pools of freed objects of one class, which are reused, and the class slots for that.
  *
- * Handles and nodes are made and freed by the dozen in each small call. The collector's own allocation, and the calls by
- * which Cython puts a pending error aside, would cost more than what is computed with them.
+ * Each small call makes and frees dozens of handles and nodes. The collector's own allocation, and Cython's calls that
+ * save a pending error, would cost more than the computation.
  *
- * Debug builds, builds without GIL and those under AddressSanitizer keep nothing: each object is allocated by itself.
+ * Debug builds, builds without GIL and builds under AddressSanitizer keep nothing: each object is allocated separately.
  */
 #ifndef DG_POOL_H
 #define DG_POOL_H
@@ -21,7 +21,7 @@ typedef struct {
     int n;
 } dg_pool;
 
-/* An object that was kept, as the collector knows it; its fields are those with which it was given back. */
+/* Take an object out of the pool and track it again; its fields are as they were when it was returned. */
 static inline PyObject *dg_pool_take(dg_pool *pool, PyTypeObject *type)
 {
     PyObject *o = PyObject_Init(pool->kept[--pool->n], type);
@@ -29,7 +29,7 @@ static inline PyObject *dg_pool_take(dg_pool *pool, PyTypeObject *type)
     return o;
 }
 
-/* Keep an object that nothing refers to and the collector has forgotten, or free it. */
+/* Keep an object that is unreferenced and untracked, or free it. */
 static inline void dg_pool_give(dg_pool *pool, PyTypeObject *type, PyObject *o)
 {
     PyTypeObject *own = Py_TYPE(o);
@@ -40,13 +40,13 @@ static inline void dg_pool_give(dg_pool *pool, PyTypeObject *type, PyObject *o)
     if (PyType_HasFeature(own, Py_TPFLAGS_HEAPTYPE)) Py_DECREF(own);
 }
 
-/* Call the finalizer of an object whose class has one; whether the object lives on. */
+/* Call the finalizer of an object whose class has one; return 1 if the object lives on. */
 static inline int dg_lives_on(PyObject *o)
 {
     return Py_TYPE(o)->tp_finalize && !PyObject_GC_IsFinalized(o) && PyObject_CallFinalizerFromDealloc(o) < 0;
 }
 
-/* Free an object whose fields may hold others, which hold others: beyond some depth later, to spare the stack. */
+/* Free an object that may hold nested objects; beyond some depth it is freed later, to spare the stack. */
 #define DG_FREE_NESTED(o, dealloc, freed) \
     do { \
         Py_TRASHCAN_BEGIN(o, dealloc) \

@@ -1,4 +1,4 @@
-/* Numbers that all threads share. The GIL guards them; in an interpreter without GIL each access is one atomic step. */
+/* Numbers shared by all threads. The GIL guards them; without GIL each access is one atomic operation. */
 #ifndef DG_SHARED_H
 #define DG_SHARED_H
 
@@ -38,22 +38,22 @@
 #define DG_FLAG(flag) __atomic_load_n(flag, __ATOMIC_ACQUIRE)
 #endif
 
-/* The counter after n was added to it, and the counter. */
+/* Add n to a counter and return the sum; read it; write it. */
 static inline long long dg_add_shared(long long *counter, long long n) { return DG_ADD_SHARED(counter, n); }
 static inline long long dg_read_shared(long long *counter) { return DG_READ_SHARED(counter); }
 static inline void dg_write_shared(long long *counter, long long n) { DG_WRITE_SHARED(counter, n); }
 
-/* A word that is compared, and points to nothing. */
+/* A word that is only compared, and points to nothing. */
 static inline size_t dg_read_word(const size_t *place) { return DG_READ_WORD(place); }
 static inline void dg_write_word(size_t *place, size_t word) { DG_WRITE_WORD(place, word); }
 
-/* A pointer. What it points to was complete when it was written. */
+/* A pointer. Its target was complete when the pointer was written. */
 static inline void *dg_read_pointer(void **place) { return DG_READ_POINTER(place); }
 static inline void dg_write_pointer(void **place, void *value) { DG_WRITE_POINTER(place, value); }
 static inline char *dg_read_data(char **place) { return (char *)DG_READ_POINTER(place); }
 static inline void dg_write_data(char **place, char *value) { DG_WRITE_POINTER(place, value); }
 
-/* A lock that is held for a moment. Unlike a critical section it is not given up while its holder waits for another. */
+/* A lock that is held briefly. Unlike a critical section, it is kept while its holder waits for another lock. */
 #if defined(Py_GIL_DISABLED)
 typedef PyMutex dg_shared_lock;
 static inline void dg_hold(dg_shared_lock *lock) { PyMutex_Lock(lock); }
@@ -72,7 +72,8 @@ static inline void dg_release(dg_shared_lock *lock) { (void)lock; }
 #define DG_END_SECTION() }
 #endif
 
-/* A reference to what a field of an object holds. (Fields are pointers of several types: they are copied.) */
+/* A new reference to the object in a field of `holder`. (Fields are pointers of several types, so memcpy reads them.)
+ * */
 static inline PyObject *dg_take(PyObject *holder, const void *field)
 {
     PyObject *held;
@@ -83,7 +84,7 @@ static inline PyObject *dg_take(PyObject *holder, const void *field)
     return held;
 }
 
-/* Give a field of an object something else to hold. What it held is freed outside of the section. */
+/* Store another object in a field. The former object is released outside of the section. */
 static inline void dg_put(PyObject *holder, void *field, PyObject *held)
 {
     PyObject *former;
@@ -95,9 +96,9 @@ static inline void dg_put(PyObject *holder, void *field, PyObject *held)
     Py_DECREF(former);
 }
 
-/* Whether an object has n references at most. Without GIL two counters make their number, the second of which all threads
- * change. While another thread owns the first, or a reference went to another thread and is not counted back, the answer is
- * no. If it is yes, what other threads did with the object is complete. */
+/* Return 1 if an object has at most n references. Without GIL two counters hold their number, and all threads may
+ * change the second one. The answer is 0 while another thread owns the first counter, or has changed the second one. If
+ * it is 1, the work of other threads on the object is complete. */
 static inline int dg_held_at_most(PyObject *o, Py_ssize_t n)
 {
 #if defined(Py_GIL_DISABLED)
@@ -108,7 +109,7 @@ static inline int dg_held_at_most(PyObject *o, Py_ssize_t n)
 #endif
 }
 
-/* Say that what was written before is complete, and whether that was said. */
+/* Set a flag after all earlier writes are complete; read the flag. */
 static inline void dg_set_flag(int *flag) { (void)DG_SET_FLAG(flag); }
 static inline int dg_flag(int *flag) { return DG_FLAG(flag); }
 

@@ -1,4 +1,4 @@
-/* The state of each thread: one struct for all of the engine. See arrays/thread.pyx. */
+/* The state of each thread: one struct for the whole engine. See arrays/thread.pyx. */
 #ifndef DG_THREAD_LOCAL_H
 #define DG_THREAD_LOCAL_H
 
@@ -12,18 +12,18 @@
 
 typedef struct {
     PyObject *level;        /* the innermost open level */
-    PyObject *tracer;       /* what rides along with execution: a recording, or a watch */
+    PyObject *tracer;       /* executes the primitives: a recording or a watch */
     PyObject *closed_call;  /* the innermost closed call that is running */
-    PyObject *environment;  /* what kept values stand for while a rule of the user's runs */
-    PyObject *deferring_call; /* the outermost call that may defer; the frame that runs it holds it */
-    size_t largest;         /* bytes of the largest array made since this was last forgotten */
-    Py_ssize_t deferred;    /* bytes from which on a recording defers an array */
-    Py_ssize_t defers_above; /* bytes of a first large array up to which an eager call computes it at once */
-    int depth;              /* of the pytree that is walked */
+    PyObject *environment;  /* meaning of kept values while a user's rule runs */
+    PyObject *deferring_call; /* the outermost call that may defer; its frame holds the reference */
+    size_t largest;         /* bytes of the largest array since the last reset */
+    Py_ssize_t deferred;    /* least bytes of an array that a recording defers */
+    Py_ssize_t defers_above; /* an eager call defers only if its first large array exceeds these bytes */
+    int depth;              /* current depth in a pytree */
     int planning;           /* programs are planned */
-    int checking;           /* every replay is run eagerly too */
-    int interrupted;        /* a handler of a signal has raised in a program */
-    int deferring;          /* an eager call is running that may be deferred */
+    int checking;           /* every replay also runs eagerly, for comparison */
+    int interrupted;        /* a signal handler has raised in a program */
+    int deferring;          /* an eager call that may defer is running */
     PyObject *rebinding;    /* called with handles that are about to get a new value */
 } dg_thread;
 

@@ -1,4 +1,4 @@
-/* What compilers call differently. */
+/* Differences between compilers. */
 #ifndef DG_COMPILER_H
 #define DG_COMPILER_H
 

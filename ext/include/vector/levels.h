@@ -1,11 +1,11 @@
-/* One function compiled for each instruction set, and the choice of the one for this processor.
+/* Functions compiled for each instruction set, and the choice for this processor.
  *
- * A maker is a macro that defines one function; its first parameter, the level, ends the function's name. `DG_EACH_LEVEL`
- * calls it for the baseline of the compiler (v1) and, where the processor may have more, for vectors of 32 bytes with
- * multiply-add (v3) and for vectors of 64 bytes (v4). `DG_CHOOSE` takes one of them: of loops when they are looked up, of
- * the few functions that are called by name at each call. So no loader has to know how to choose.
+ * A maker is a macro that defines one function; its first parameter, the level, ends the function's name.
+ * `DG_EACH_LEVEL` calls it for the baseline of the compiler (v1). Where the processor may have more, it also calls it
+ * for vectors of 32 bytes with multiply-add (v3) and for vectors of 64 bytes (v4). `DG_CHOOSE` selects a level: for
+ * loops when they are looked up, for the few functions called by name at each call. So the loader need not choose.
  *
- * The environment variable DUALGRAD_KERNELS asks for a lower level: `x86-64-v3` or `baseline`.
+ * The environment variable DUALGRAD_KERNELS requests a lower level: `x86-64-v3` or `baseline`.
  */
 #ifndef DG_LEVELS_H
 #define DG_LEVELS_H
@@ -19,7 +19,7 @@
 #define DG_HAS_LEVELS 1
 #include "vector/processor.h"
 #define DG_TARGET_v3 __attribute__((target("arch=x86-64-v3")))
-#if defined(__clang__) /* it takes vectors of 32 bytes else */
+#if defined(__clang__) /* else it uses vectors of 32 bytes */
 #define DG_TARGET_v4 __attribute__((target("arch=x86-64-v4"), min_vector_width(512)))
 #else
 #define DG_TARGET_v4 __attribute__((target("arch=x86-64-v4")))
@@ -39,7 +39,7 @@
 
 #define DG_CHOOSE(NAME) DG_CHOOSE_AS(, NAME)
 
-/* Whether a level multiplies and adds with one rounding, and the bytes of its vectors. */
+/* DG_FUSES: a level multiplies and adds with one rounding. DG_BYTES: the bytes of its vectors. */
 #if defined(__FP_FAST_FMA) || defined(__ARM_FEATURE_FMA)
 #define DG_FUSES_v1 1
 #else
@@ -52,7 +52,7 @@
 #define DG_BYTES_v4 64
 
 #if DG_HAS_LEVELS
-/* The level asked for now. */
+/* The level requested now. */
 static int dg_find_level(void)
 {
     const char *wish = getenv("DUALGRAD_KERNELS");
@@ -61,11 +61,11 @@ static int dg_find_level(void)
 }
 #endif
 
-/* The level asked for first: 0 the baseline, 1 v3, 2 v4. Threads that ask at the same time find the same. */
+/* The level at the first call: 0 the baseline, 1 v3, 2 v4. Threads that call it at once find the same. */
 static __attribute__((unused)) int dg_level(void)
 {
 #if DG_HAS_LEVELS
-    static int known; /* the level and one */
+    static int known; /* the level plus one */
     int level = __atomic_load_n(&known, __ATOMIC_RELAXED);
     if (!level) __atomic_store_n(&known, level = dg_find_level() + 1, __ATOMIC_RELAXED);
     return level - 1;

@@ -1,9 +1,10 @@
 /* Loops around the vector kernels, one for each instruction set (vector/levels.h).
  *
- * Those without multiply-add give the same numbers on every machine.
+ * Kernels without multiply-add give the same numbers on every machine.
  *
- * A loop works on blocks that are a multiple of the widest vector. Operands with strides and the rest at the end are copied
- * to a buffer, so that one vector loop serves all shapes. A few elements pass one by one through the same operations.
+ * A loop works on blocks that are a multiple of the widest vector. Strided operands, and the remainder at the end, are
+ * copied to a buffer, so that one vector loop serves all shapes. A few elements pass one by one through the same
+ * operations.
  */
 #ifndef DG_VECTOR_LOOPS_H
 #define DG_VECTOR_LOOPS_H
@@ -15,7 +16,7 @@
 #include "vector/float32.h"
 
 #define DG_VECTOR_BLOCK 256
-#define DG_VECTOR_FEW 4 /* up to so many elements one by one is faster than a padded vector */
+#define DG_VECTOR_FEW 4 /* up to this number, single elements are faster than a padded vector */
 
 #if DG_GNU
 #define DG_ONE_BY_ONE __asm__ volatile("") /* keeps the compiler from vectorising the loop around it */
@@ -27,9 +28,9 @@ typedef void (*dg_function)(void);
 
 #define DG_CHOOSE_FUNCTION(NAME) DG_CHOOSE_AS((dg_function), NAME)
 
-/* Functions of a vector, where the compiler has such types and returns them as machine code does, which it does not on
- * Windows. The operand comes in a register. Clang passes a long one on the stack where the flags of the whole file know no
- * such registers, whatever the function's target says (up to version 22): there it comes by its address. */
+/* Functions of one vector. The compiler must have vector types, and return them as machine code does; on Windows it
+ * does not. The operand comes in a register. But Clang (up to version 22) passes a long one on the stack if the flags
+ * of the file do not include such registers, whatever the function's target. There the operand comes by address. */
 #if defined(__clang__)
 #define DG_WIDE_BY_ADDRESS 1
 #define DG_WIDE_OPERAND(T) const T *
@@ -116,7 +117,7 @@ DG_REGISTERS(v4, float)
         return y.v;                                                                                \
     }
 
-/* Sine and cosine of one number: each of them costs as much as both. */
+/* Sine and cosine of one number, because either alone costs as much as both. */
 #define DG_CIRCLE_ONE(LEVEL, NAME, T, F)                                                           \
     static T NAME##_##LEVEL(T x, T *cosine)                                                        \
     {                                                                                              \

@@ -1,6 +1,6 @@
 /* The instruction sets that this processor has and the operating system lets programs use.
  *
- * GCC's and Clang's own functions for that need a library that not every linker is given.
+ * GCC's and Clang's own functions for this need a library that not every linker gets.
  */
 #ifndef DG_PROCESSOR_H
 #define DG_PROCESSOR_H

@@ -1,14 +1,14 @@
 /* The basis of the vector kernels: bits of numbers, multiply-add, polynomials.
  *
  * The kernels (vector/exp.h, vector/log.h, vector/trig.h, vector/erf.h) are plain functions of one number without
- * branches: a range reduction, a polynomial, and selections for special arguments. The compiler turns a loop over one of
- * them into vector instructions, as wide as those of the machine (vector/loops.h).
+ * branches: a range reduction, a polynomial, and selections for special arguments. The compiler turns a loop over a
+ * kernel into vector instructions, as wide as the machine allows (vector/loops.h).
  *
- * Their first parameter says whether the machine has multiply-add with one rounding. It is a constant after inlining.
+ * Their first parameter is 1 if the machine has multiply-add with one rounding. It is a constant after inlining.
  * Products that must be exact are exact in both cases.
  *
- * Polynomials are minimax approximations (Remez) with a relative error of at most 2^-57 of the result. Of a constant or an
- * argument in two parts the second is the rounding error of the first.
+ * Polynomials are minimax approximations (Remez) with a relative error of at most 2^-57 of the result. If a constant or
+ * an argument has two parts, the second part is the rounding error of the first.
  */
 #ifndef DG_VECTOR_H
 #define DG_VECTOR_H
@@ -41,26 +41,26 @@
 #define DG_SHORT
 #endif
 
-/* Loops over contiguous elements; an operand is the result itself, or does not overlap it. Unrolled 8 times: a tile of a
- * few hundred numbers in the first-level cache is bound by the instructions of the loop. More copies of the body, and as
- * many for the rest, cost more than they save (measured: 32 copies make one sum faster by a tenth, and a chain of nine such
- * loops slower by a half). */
+/* Loops over contiguous elements. An operand is the result itself, or does not overlap it. Loops are unrolled 8 times,
+ * since for a few hundred numbers in the first-level cache their instructions are the limit. More copies of the body,
+ * and the same number for the remainder, cost more than they save. (Measured: 32 copies speed one sum up by a tenth,
+ * and slow a chain of nine such loops down by a half.) */
 #define DG_WIDE DG_INDEPENDENT DG_UNROLL_8
 
-/* Whether n bytes of a result do not overlap those of an operand. */
+/* Return 1 if n bytes of a result do not overlap n bytes of an operand. */
 DG_INLINE int dg_apart(const void *r, const void *x, npy_intp n)
 {
     return (const char *)r + n <= (const char *)x || (const char *)x + n <= (const char *)r;
 }
 
-/* A product in which zero absorbs everything, inf and nan too, and is never negative. The quick one is the same unless it
- * is nan, so it is tried first for whole arrays. */
+/* A product in which zero absorbs everything, even inf and nan, and is never negative. The quick form is equal unless
+ * it is nan, so whole arrays try it first. */
 #define DG_ABSORB(x, y) ((((x) == 0) | ((y) == 0)) ? 0 : (x) * (y) + 0)
 #define DG_ABSORB_QUICK(x, y) ((x) * (y) + 0)
 #define DG_MASK_double int64_t
 #define DG_MASK_float int32_t
 
-/* o[i] = RESULT for all n; returns from the loop's function if none is nan. LET declares the operands of RESULT. */
+/* o[i] = RESULT for all n; returns from the enclosing function if none is nan. LET declares the operands of RESULT. */
 #define DG_TRY_QUICK(T, LET, RESULT)                                                       \
     {                                                                                      \
         DG_MASK_##T bad = 0;                                                               \

@@ -214,7 +214,7 @@ cdef class Emitter:
         return <Py_ssize_t>self.begun[id(group)] + nbytes * group.index(r)
 
     cdef int release(self, Buffer r) except -1:
-        """Free the block memory of a result after its last reader."""
+        """Free the tile memory of a result after its last reader."""
         cdef list group = self.joined.groups.get(r)
         if group is None:
             return self.places.give(self.local_bytes(r), self.local[r])

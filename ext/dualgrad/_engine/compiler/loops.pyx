@@ -266,8 +266,7 @@ cdef class Backward:
         return 0
 
     cdef int from_all(self, State kept, object at_start, Py_ssize_t start, Py_ssize_t stop) except -1:
-        """Pull back through steps stop - 1, ..., start, given the state before `start` and the states after the
-        others."""
+        """Pull back through steps stop - 1, ..., start, given the state before each (`at_start`, `kept`)."""
         cdef Py_ssize_t i
         for i in range(stop - 1, start, -1):
             kept.parts.point(self.state, i - 1 - start)

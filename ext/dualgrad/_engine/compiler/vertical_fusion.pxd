@@ -8,7 +8,7 @@ cdef enum:
 cdef struct Chain:                  # two or three operations fused into one
     int inner                       # the first one; NONE if nothing is fused
     int outer
-    int second                      # the second operand's maker, or NONE
+    int second                      # the second maker, if two are fused; else NONE
     bint left                       # the maker of the left operand is fused
     bint right                      # the maker of the right operand is fused
 
