@@ -1,5 +1,5 @@
 /* Runs a planned region: a short list of instructions over rows, tile by tile, so that the results of one instruction
- * are still in cache when the next one reads them. There is no Python in here.
+ * are still in cache when the next one reads them. It never calls Python.
  *
  * An operand is a base pointer (an input, a constant, a result, or the memory of the tile), an offset, and a stride
  * from row to row. Instructions are elementwise loops over rows * width elements, matrix products, products and sums

@@ -1,5 +1,5 @@
 /* Loops around users' kernels: C functions of numbers, given by address.
- * The signature is that of a NumPy inner loop; `data` is the function. */
+ * They have the signature of NumPy's inner loops; `data` is the function. */
 #ifndef DG_SCALAR_H
 #define DG_SCALAR_H
 

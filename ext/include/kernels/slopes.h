@@ -2,7 +2,7 @@
  *
  * Two operands are a point x + iy of the plane. Squares of its coordinates overflow from 1e154 on and vanish below
  * 1e-162, so the float64 kernels scale the point by a power of two. The float32 kernels compute in float64, where no
- * square overflows, and round once. At the origin every slope is 0 by convention, like that of a norm.
+ * square overflows, and round once. At the origin every slope is 0 by convention, like the slope of a norm.
  */
 #ifndef DG_SLOPES_H
 #define DG_SLOPES_H

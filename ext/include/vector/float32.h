@@ -159,7 +159,7 @@ DG_INLINE float dgv_erf_f(const int fused, float x)
 
 #define DG_HALF_OF_BITS_F (((uint32_t)1 << 12) - 1) /* without them 12 bits are left, and products are exact */
 
-/* exp(-(a + b)^2) with an a of 12 bits, as that of double: a^2 is exact, and the rest of the square is subtracted after the
+/* exp(-(a + b)^2) with an a of 12 bits, as in the kernel of double: a^2 is exact, and the rest of the square is subtracted after the
  * reduction. */
 DG_INLINE float dgv_gauss_f(const int fused, float x)
 {

@@ -62,7 +62,7 @@ cdef class Batch(Value):
 
 cdef class Node(Value):
     cdef Level level                    # the tape that holds it
-    cdef Value primal                   # an array or a dual, never a node
+    cdef Value primal                   # an array, a dual or a batch, never a node
     cdef Py_ssize_t slot                # its slot on that tape
 
 
