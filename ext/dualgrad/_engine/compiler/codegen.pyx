@@ -147,7 +147,7 @@ cdef int emit_picks(Emitter e, Operation o) except -1:
     if not gather and not e.partition.of[o.out.number].added:
         e.zero(target, e.width(o.out.shape), item)
     count = product(picks)
-    apart = [0, 0]                          # bytes between samples: in the indexed array, and in the other
+    apart = [0, 0]                          # bytes between samples: of the indexed array, of the gathered elements
     if outer:
         stack = -1 if e.rows else along[0]
         apart = [strides[0], steps[0] * product(along[1:])]

@@ -8,9 +8,8 @@ with another factor for each sample. A factor for each row passes through all op
 
     (c x) w = c (x w)        (c x) y = c (x y)        c x + c y = c (x + y)
 
-so if ``x w`` is already computed, the other matrix product is a multiplication by c. The search records each slot that
-is a factor times another slot. It then records the steps that read it, if the same steps were applied to the other
-slot.
+so if ``x w`` is already computed, the product ``(c x) w`` is a multiplication by c. The search records each slot that
+is a factor times another slot. It then follows steps that read the multiple, if equal steps read the unscaled slot.
 
 This changes the order of operations, so the last digits may differ. Rounding errors have the same bound: each element
 is a sum over the same products, multiplied by c before or after.

@@ -4,12 +4,12 @@ Design
 ------
 The channels of a dual number or a jet go through the same matrices, and so do derivatives taken one after the other. A
 tile has few rows, so that it stays in cache. A product of few rows spends much of its time on preparing the shared
-factor. Therefore left factors in the memory of the tile are placed next to each other, as if they were more rows, and
-so are the results.
+factor. Therefore left factors in the memory of the tile are placed next to each other, as further rows. So are the
+results.
 
-Products are fused if the same number of products precedes each, counted along the longest path. Then none depends on
-another one, and since a group has a single depth, groups cannot wait for each other in a cycle. At the end, the
-operations are sorted so that each comes after the operations it depends on.
+Products are fused if the same number of products precedes each, counted along the longest path. Then they do not depend
+on each other. A group has a single depth, so groups cannot wait for each other in a cycle. At the end, the operations
+are sorted so that each comes after the operations it depends on.
 """
 from .lowering cimport AS_MATMUL, Operation
 from .margins cimport NOWHERE, Margin, Margins

@@ -8,7 +8,7 @@ two. Rounding is symmetric, and a power of two only shifts the exponent, so thes
 * A negation is recorded instead of computed: the slot is the negative of another slot. Products and linear operations
   pass it on, two negations cancel, and sums become differences. It is computed where the number itself is needed: by a
   function that is not linear, or as a result.
-* c1 * (c2 * x) becomes (c1 * c2) * x if one of the constants is a power of two, and division by one becomes a product.
+* c1 * (c2 * x) becomes (c1 * c2) * x if one constant is a power of two. Division by a power of two is a product.
 * c1 * (c2 - x) becomes c1 c2 - c1 x if c1 is a power of two and c1 x already exists; likewise for a sum.
 * `absorb_mul` with a zero is zero, whatever the other factor; a sum with that zero is the other term.
 * A square becomes a product, since products can be fused with their readers.

@@ -2,9 +2,8 @@
 
 Design
 ------
-The instructions themselves are read back from the executor's memory, because a check of a plan must not rely on what
-the passes intended. A new kind of instruction needs its name in KINDS, and an entry in the table of
-`dualgrad/programs/_instructions.py`.
+The instructions are read back from the executor's memory: a check of a plan must not rely on the passes. A new kind of
+instruction needs its name in KINDS, and an entry in the table of `dualgrad/programs/_instructions.py`.
 """
 from time import perf_counter
 

@@ -4,8 +4,8 @@ Design
 ------
 The carry alternates between two places in memory. Entries of stacked arrays are read and written in place.
 
-The reverse of a loop runs it once more, stores states, and then applies the program of one backward step to each step
-in reverse order. If not all states may be stored, a schedule tells which to store and from where to repeat steps.
+The reverse of a loop runs the loop once more and stores states. Then it runs the program of a backward step for each
+step, last first. If not all states may be stored, a schedule tells which to store and from where to repeat steps.
 """
 cimport numpy as cnp
 from cpython.mem cimport PyMem_Free, PyMem_Malloc

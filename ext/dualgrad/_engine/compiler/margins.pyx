@@ -4,8 +4,8 @@ Design
 ------
 If operations read rows before or after their own, a tile also computes a few rows of its neighbours.
 
-The transpose of a slice copies a result into some rows of another one, which is zero elsewhere. Then the first result
-is made inside of the second one, without a copy, and its other readers find it there.
+The transpose of a slice copies a result into some rows of a larger array of zeros. Then the result is made inside of
+that array, without a copy, and its other readers find it there.
 """
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
 
@@ -75,7 +75,7 @@ cdef Py_ssize_t set_margins(Margins m, FusedRegion region) except -1:
             outer = &m.of[buffer.number]
             outer.before = max(outer.before, own.before - shift)
             outer.after = max(outer.after, own.after + shift)
-    for o in region.operations:     # a result made inside of another one needs its rows there
+    for o in region.operations:     # a result inside of a larger one needs its rows there
         own = &m.of[o.out.number]
         while own.within != NOWHERE:
             outer = &m.of[own.within]

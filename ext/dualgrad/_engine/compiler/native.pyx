@@ -89,7 +89,7 @@ cdef NativeCode native_of(RegionCode region):
 
 
 cdef int ask_for(RegionCode region) except -1:
-    """Call the tier function. If a recording runs the region, it must not see what the compiler executes."""
+    """Call the tier function. If a recording runs the region, it must not see the compiler's own execution."""
     cdef PyThreadState *state = PyThreadState_Get()
     tier = TIER
     if tier is None:                # switched off since
@@ -115,7 +115,7 @@ cdef bint run_numbers(RegionCode region, NativeCode native, char **bases):
     return False
 
 
-# ---------------------------------------------------------------------------------------------- what it is made from
+# ------------------------------------------------------------------------------------------------------------- input
 
 def form_of(RegionCode region not None):
     """The size of a region for machine code: (number of instructions, rows of a tile). No rows mean a program on single

@@ -2,9 +2,9 @@
 
 Design
 ------
-Only trying shows if the rows should be an axis that is not first. A program is lowered with its axes as they are, and
-again for each axis length that comes later in one large result and first in another. The partition shows which order
-passes the fewest bytes between regions (partition.pyx).
+Only trying shows if the rows should be an axis that is not first. A program is lowered with its axes as they are. It is
+lowered again for each length that is a later axis of one large result and the first axis of another. The partition
+shows which order passes the fewest bytes between regions (partition.pyx).
 """
 from .lowering cimport Lowering
 from .program cimport Program

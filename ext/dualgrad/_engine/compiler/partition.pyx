@@ -95,7 +95,7 @@ cdef class Partition:
         return found
 
 
-# ------------------------------------------------------------------------------------------------- what fits a region
+# -------------------------------------------------------------------------------------------------- roles in a region
 
 cdef bint rows_in(FusedRegion region, Py_ssize_t n):
     """True if n is about the number of rows of a region."""

@@ -106,7 +106,7 @@ cdef class Search:
             t = found.start + found.n * found.period
         return 0
 
-    # what its operands are
+    # kinds of operands
 
     cdef object kind(self, Py_ssize_t t, Py_ssize_t period, int r):
         """The relation of operand r of step t to the same operand one period before."""

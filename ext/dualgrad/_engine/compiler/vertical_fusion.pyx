@@ -2,8 +2,8 @@
 
 Design
 ------
-A product, sum or difference whose only reader is another one is computed in the loop of that reader (executor/fused.h),
-so its result needs no memory. Sums and differences can include two products, and the result can be multiplied by a
+If the only reader of a product, sum or difference is one of these too, they run in one loop (executor/fused.h). Then
+the first result needs no memory. Sums and differences can include two products, and the result can be multiplied by a
 constant. The operations and their order stay the same, so the numbers stay the same.
 """
 cimport numpy as cnp

@@ -2,9 +2,9 @@
 
 Design
 ------
-The threads of the BLAS library spin for a while after each product, waiting for work, and take processors away from the
-threads of a region. (Measured: a training step on wide layers was twice as slow.) So the library uses one thread while
-a program with threads of its own runs.
+After each product, the threads of the BLAS library spin for a while to wait for work. They take processors away from
+the threads of a region. (Measured: a training step on wide layers was twice as slow.) So the library uses one thread
+while a program with threads of its own runs.
 """
 cimport cython
 

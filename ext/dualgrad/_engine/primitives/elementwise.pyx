@@ -4,8 +4,7 @@ Design
 ------
 An inner loop runs over operands that broadcast. Equal contiguous shapes, and a single element beside a contiguous
 array, go to the loop directly. For all other shapes an odometer walks the axes, after merging axes where strides allow.
-To add a short row to many rows (a bias), the code repeats the row in a buffer, so that the loop runs over many rows at
-once.
+A short row that is added to many rows (a bias) is repeated in a buffer, so that the loop covers many rows at once.
 
 float16 has NumPy loops for most primitives; the others compute in float32. Complex numbers have NumPy's loops; the
 functions below compose the few analytic primitives without a loop from NumPy functions.

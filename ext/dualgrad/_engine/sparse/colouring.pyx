@@ -2,10 +2,10 @@
 
 A pattern is given by rows, ``starts`` (int64) and ``members`` (int32); two columns of a Jacobian may share a colour if
 no row holds both (Curtis, Powell and Reid, On the estimation of sparse Jacobian matrices, 1974). A Hessian holds each
-entry twice, so a star colouring is enough: any two colours induce a forest of stars, and an entry is read at the end
-where no other entry is added to it (Coleman and Moré, Estimation of sparse Hessian matrices and graph coloring
-problems, 1984). The algorithm stores the stars (Gebremedhin, Tarafdar, Manne and Pothen, New acyclic and star coloring
-algorithms with application to computing Hessians, 2007).
+entry twice, so a star colouring is enough: any two colours induce a forest of stars. An entry is read at the end where
+no other entry is added to it (Coleman and Moré, Estimation of sparse Hessian matrices and graph coloring problems,
+1984). The algorithm stores the stars (Gebremedhin, Tarafdar, Manne and Pothen, New acyclic and star coloring algorithms
+with application to computing Hessians, 2007).
 
 Colourings are greedy. The order of the vertices determines the number of colours: natural, largest first, smallest
 last, incidence degree. Degrees are counted in the graph whose neighbours must differ: columns that share a row, or for

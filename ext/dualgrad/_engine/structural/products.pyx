@@ -381,15 +381,15 @@ cdef bint multiplies(View a, View b) except -1:
 
 
 cdef bint stacks_lie_outside(Lowering low, View v):
-    """True if the second axis of a factor, over which it is added up too, is the better one for rows: there are many,
-    and they lie further apart in memory than those of the first axis."""
+    """True if the second axis of a factor, which the product also sums over, is better as rows. It must be long, and
+    its stride in memory must be larger."""
     cdef Py_ssize_t rows = v.shape[0], stack = v.shape[1]
     return v.strides[1] > v.strides[0] and stack >= MANY and (stack == low.rows or rows != low.rows)
 
 
 cdef tuple split_alike(View a, View b):
-    """The factors of a matrix product with the axis they are contracted over split into two, that of rows first, and
-    their own axis last; (None, None) where they are not merged alike."""
+    """The factors of a matrix product with their contracted axis split into two, rows first, and their own axis last.
+    (None, None) if they are not merged alike."""
     cdef View p = a.merges
     cdef View q = b.merges
     if p is not None and a.shape[0] == p.shape[0]:              # (m, stack, rows)

@@ -138,7 +138,7 @@ cdef bint repeats(Value v) noexcept:
     return x.ndim > 1 and x.strides[1] == 0 and x.shape[1] > 1
 
 
-# --------------------------------------------------------------------------------------------- what samples share
+# -------------------------------------------------------------------------------------------------- shared values
 
 cdef bint holds_batch(Value v, BatchLevel level):
     """True if a value contains a batch of a level."""

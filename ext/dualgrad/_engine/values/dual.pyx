@@ -5,7 +5,7 @@ Design
 Let A be the algebra of a forward transform, and `lam` a linear functional on it such that <a, b> = lam(a b) is not
 degenerate. Then the cotangent of a value y is the one element y* of A with dLoss = <y*, dy>. The ordinary reverse
 rules, read in A, propagate cotangents. The reason: the differential of a lifted function is multiplication by an
-element of A, and a multiplication is its own adjoint, <y*, c dx> = lam(y* c dx) = <c y*, dx>. (Christianson, Reverse
+element of A. A multiplication is its own adjoint, <y*, c dx> = lam(y* c dx) = <c y*, dx>. (Christianson, Reverse
 accumulation and accurate rounding error estimates for Taylor series coefficients, 1992, has this for jets.)
 
 Take the Gram matrix G_ij = lam(e_i e_j) and its inverse P. The cotangents g_k of the coefficients of y become y*_j =

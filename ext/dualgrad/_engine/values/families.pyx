@@ -231,7 +231,7 @@ cdef class Constant(Primitive):
         return []
 
 
-# --------------------------------------------------------------------------------------------------- what they share
+# ----------------------------------------------------------------------------------------------------------- helpers
 
 cdef Value by_coefficients(Primitive p, object params, PyObject **args, int n, Level level, Algebra algebra):
     """Apply a primitive to algebra elements, by the jvp of each coefficient. It requires a jvp linear in the
