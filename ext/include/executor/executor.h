@@ -1,9 +1,9 @@
-/* Runs a planned region: a short list of instructions over rows, tile by tile, so that the results of one instruction
- * are still in cache when the next one reads them. It never calls Python.
+/* Runs a planned region: a short list of instructions over rows. It runs tile by tile, so that the results of one
+ * instruction are still in cache for the next one. It never calls Python.
  *
- * An operand is a base pointer (an input, a constant, a result, or the memory of the tile), an offset, and a stride
- * from row to row. Instructions are elementwise loops over rows * width elements, matrix products, products and sums
- * that are added up over the rows, and strided copies.
+ * An operand has a base pointer (an input, a constant, a result, or the memory of the tile), an offset, and a row
+ * stride. Instructions are elementwise loops over rows * width elements, matrix products, products and sums that are
+ * added up over the rows, and strided copies.
  */
 #ifndef DG_EXECUTOR_H
 #define DG_EXECUTOR_H

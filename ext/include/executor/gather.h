@@ -1,9 +1,9 @@
 /* Gather and scatter with index arrays: copy indexed elements out of an array, or add elements into one.
  *
- * Behind the indexed axes lies one contiguous piece for each set of indices, here called a pick. In an array of shape
- * (n, 3) it has three numbers for one index array, and a single number for two. One index per indexed axis gives its
- * address; negative ones count from the end. All indices are checked once, before a region starts (`dg_indices_fit`),
- * so these loops do not check them.
+ * Each set of indices selects one contiguous piece behind the indexed axes. In an array of shape (n, 3) a piece has
+ * three numbers for one index array, and a single number for two. One index per indexed axis gives its address;
+ * negative ones count from the end. All indices are checked once, before a region starts (`dg_indices_fit`), so these
+ * loops do not check them.
  *
  * Elements are added in the order of the indices, as in NumPy's `add.at`, so sums are equal bit for bit.
  */
@@ -42,7 +42,7 @@ static inline int dg_indices_fit(const char *index, npy_intp n, npy_intp step, n
 
 enum { DG_PICKS_AT_ONCE = 256 };
 
-/* Compute the offsets of some picks, and advance the pointers to the indices. This is separate from copying the picks,
+/* Compute the offsets of some pieces, and advance the pointers to the indices. A separate function copies the pieces,
  * so that the compiler vectorises these loops. */
 #define DG_PICKS_LIE(LEVEL, NAME, T)                                                                  \
     static void NAME##_##LEVEL(const dg_picks *picks, const char **index, npy_intp *at, npy_intp n)   \
@@ -68,7 +68,7 @@ enum { DG_PICKS_AT_ONCE = 256 };
 DG_EACH_LEVEL(DG_PICKS_LIE, dg_picks_lie_32, int32_t)
 DG_EACH_LEVEL(DG_PICKS_LIE, dg_picks_lie_64, int64_t)
 
-/* Compute the offsets of the next picks, of n remaining ones; return their number. */
+/* Compute the offsets of the next pieces, of n remaining ones; return their number. */
 static npy_intp dg_next_picks(const dg_picks *picks, const char **index, npy_intp *at, npy_intp n)
 {
     n = n < DG_PICKS_AT_ONCE ? n : DG_PICKS_AT_ONCE;

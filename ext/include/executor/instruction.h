@@ -27,8 +27,8 @@ enum { DG_PLACES = 6, DG_MAX_AXES = 6, DG_MAX_INDICES = 3, DG_MAX_THREADS = 64 }
 typedef struct {
     int count;                           /* number of index arrays */
     int wide;                            /* they are int64, else int32 */
-    npy_intp width;                      /* elements of a pick */
-    npy_intp step[DG_MAX_INDICES];       /* of each index array: bytes from pick to pick */
+    npy_intp width;                      /* elements of a piece, see gather.h */
+    npy_intp step[DG_MAX_INDICES];       /* of each index array: bytes between indices */
     npy_intp extent[DG_MAX_INDICES];     /* length of the axis that it indexes */
     npy_intp stride[DG_MAX_INDICES];     /* bytes between elements along that axis */
 } dg_picks;
@@ -52,8 +52,8 @@ typedef struct {
     npy_intp width;    /* elements per row */
     npy_intp period;   /* elementwise: a shared operand is repeated for this many rows, then read again; or 0 */
     npy_intp advance[DG_PLACES]; /* then: bytes per row */
-    npy_intp dims[4];  /* products: stack, m, k, n; picks: stack, picks; -p stands for p times the number of rows;
-                          scaled rows: which products absorb */
+    npy_intp dims[4];  /* products: stack, m, k, n; gathers, scatters: stack, pieces; -p stands for p times the number
+                          of rows; scaled rows: 1 for each product that absorbs */
     npy_intp strides[9];
     int axes;          /* copies: number of axes behind the rows, their lengths and strides; [0] is for the rows */
     npy_intp shape[DG_MAX_AXES];

@@ -171,9 +171,9 @@ DG_PRODUCT_OF(dg_product_double_4_16, double, 4, 16)
 
 /* Our loop for products of these extents, or NULL where the library's loop is faster. A negative m or k stands for
  * many: such products run tile by tile, whereas the library uses threads for one large product. `step`: bytes between
- * consecutive terms of a sum in a. With long steps, the four columns of a tile that AVX2 walks along do not stay in the
- * first cache, while eight fill whole cache lines. The elements of a row of the result are contiguous.
- * benchmarks/bench_products.py measures both loops; NEON uses the limits of AVX2. */
+ * consecutive terms of a sum in a. With long steps, the four columns of an AVX2 tile do not stay in the first cache,
+ * while eight fill whole cache lines. The elements of a row of the result are contiguous. benchmarks/bench_products.py
+ * measures both loops; NEON uses the limits of AVX2. */
 static inline dg_loop dg_product_loop(npy_intp m, npy_intp k, npy_intp n, npy_intp step, int wide)
 {
 #if DG_HAS_PRODUCTS

@@ -1,8 +1,8 @@
 /* Inverses of the error function, and their slopes.
  *
- * Both inverses use one routine for each half: a rough start, then two steps of third order. Near +-1 the start uses the
- * tail q = 1 - |x|, and the steps solve log erfc(y) = log q, which is nearly a parabola in y. So the result is as accurate
- * as erfc, even for q = 1e-300.
+ * Both inverses use one routine for each half: a rough start, then two steps of third order. Near +-1 the start uses
+ * the tail q = 1 - |x|. The steps solve log erfc(y) = log q, which is nearly a parabola in y. So the result is as
+ * accurate as erfc, even for q = 1e-300.
  *
  * The slope sqrt(pi)/2 exp(y*y) multiplies the relative error of y by 2 y*y: 70 next to +-1, 1400 for q = 1e-300. So the
  * rounding error of the last step of y goes into the slope.

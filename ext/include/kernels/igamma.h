@@ -1,10 +1,10 @@
 /* The incomplete gamma function P(a, x), its density, and all their derivatives by a.
  *
  * With the density f(a, t) = t^(a-1) exp(-t) / Gamma(a), the n-th derivative by a is f times the n-th complete Bell
- * polynomial of u = log t - digamma(a), -digamma'(a), -digamma''(a), ... So the derivative of P is one integral over
- * t < x, or minus that over t > x. The smaller side is used; either is accurate far into its tail.
- * The variable is w = |log(t / x)|, mapped by w = c exp(v - exp(-v)), so that the integrand falls doubly exponentially and
- * the trapezoidal rule converges as fast.
+ * polynomial of u = log t - digamma(a), -digamma'(a), -digamma''(a), ... So the derivative of P is one integral over t
+ * < x, or minus that over t > x. The smaller side is used; either is accurate far into its tail. The variable is w =
+ * |log(t / x)|, mapped by w = c exp(v - exp(-v)). So the integrand falls doubly exponentially and the trapezoidal rule
+ * converges as fast.
  *
  * For a < 1 the polynomial would cancel against 1 / Gamma(a), which vanishes at 0; there f(a, t) = a t^(a-1) exp(-t) /
  * Gamma(a + 1) is differentiated as a product, and P(a, x) = f(a + 1, x) + P(a + 1, x).

@@ -59,8 +59,9 @@ DG_INLINE double dg_order_of(double number)
  *
  *     d/dx  x^p y^q / r^m  =  (p x^(p-1) y^(q+2) + (p - m) x^(p+1) y^q) / r^(m+2)
  *
- * starting from r = 1 / r^(-1), or dt/dx = y / r^2 and dt/dy = -x / r^2. It is evaluated in the ratio of the coordinates,
- * without its lowest power and without powers of two, so nothing overflows or vanishes unless the result does. */
+ * starting from r = 1 / r^(-1), or dt/dx = y / r^2 and dt/dy = -x / r^2. It is evaluated in the ratio of the
+ * coordinates, without its lowest power and without powers of two. So nothing overflows or vanishes unless the result
+ * does. */
 static double dg_plane_partial(double x, double y, double number, int angle)
 {
     double rows[2][DG_MOST_ORDERS + 4], *a = rows[0], *b = rows[1], *swap;

@@ -30,7 +30,7 @@ typedef void (*dg_function)(void);
 
 /* Functions of one vector. The compiler must have vector types, and return them as machine code does; on Windows it
  * does not. The operand comes in a register. But Clang (up to version 22) passes a long one on the stack if the flags
- * of the file do not include such registers, whatever the function's target. There the operand comes by address. */
+ * of the file lack such registers, even if the function's target has them. There the operand comes by address. */
 #if defined(__clang__)
 #define DG_WIDE_BY_ADDRESS 1
 #define DG_WIDE_OPERAND(T) const T *

@@ -1,7 +1,7 @@
 /* Sine, cosine, tangent and its inverse, for loops that become vector code; see vector/registers.h.
  *
- * x = n pi/2 + r + tail with a whole n and |r| <= pi/4. pi/2 is used in three parts of 37, 37 and 53 bits, so that for n below
- * 2^16 the products of the first two are exact, and the sum is accurate however close x is to a multiple of pi/2. Larger
+ * x = n pi/2 + r + tail with a whole n and |r| <= pi/4. pi/2 has three parts of 37, 37 and 53 bits. So for n below 2^16
+ * the products of the first two are exact. The sum is accurate even if x is very close to a multiple of pi/2. Larger
  * arguments are left to the C library; the loop finds them by `dgv_is_far`.
  */
 #ifndef DG_VECTOR_TRIG_H
