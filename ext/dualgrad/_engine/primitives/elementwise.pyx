@@ -138,7 +138,7 @@ cdef Array composed(int op, PyObject **args, int n):
 
 
 cdef Array integer_power(PyObject **args):
-    """Powers of integers. No other row raises because of the values of its operands."""
+    """Powers of integers. No other built-in row raises because of the values of its operands."""
     base, exponent = to_ndarray(<Array>args[0]), to_ndarray(<Array>args[1])
     if base.dtype != exponent.dtype:
         raise TypeError(f"pow: the operands have types {base.dtype} and {exponent.dtype}; expected equal types")

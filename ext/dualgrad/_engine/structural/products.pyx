@@ -97,7 +97,7 @@ cdef class MatMul(Bilinear):
         return is_float((<Array>args[0]).typenum) and (<Array>args[0]).ndim >= 2 and (<Array>args[1]).ndim >= 2
 
     cdef Value vjp(self, object params, PyObject **ins, int n, Value out, int i, Value ct):
-        """For c = a @ b: ct @ b^T for a, and a^T @ ct for b, each summed over broadcast leading axes."""
+        """The cotangent for c = a @ b: ct @ b^T for a, a^T @ ct for b; each is summed over broadcast leading axes."""
         cdef Value a = <Value>ins[0], b = <Value>ins[1]
         if i == 0 and ndim_of(a) == 2 and ndim_of(b) > 2:       # one product over all columns, as below
             return bind2(OP_MATMUL, None, swapped(rows(swapped(ct))), rows(swapped(b)))

@@ -263,7 +263,7 @@ cdef Series scaled_series(Work work, Series a, double number):
 
 
 cdef object identity(Series s):
-    """The key of an operand. Equal constants share a key: the numbers that count derivatives arise in many orders."""
+    """The key of an operand. Equal constants share a key, because many series contain the same constants."""
     return id(s) if s.number is None else s.number
 
 
