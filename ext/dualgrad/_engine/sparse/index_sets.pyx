@@ -142,7 +142,7 @@ cdef void put_in_order(Growing *out, long long first, Py_ssize_t n, const long l
 
 cdef bint add_group(Growing *out, const long long *sources, long long count, const long long *p, const int *a,
                     Py_ssize_t n, long long *stamp, long long i) noexcept nogil:
-    """Append set i, the union of the sets of a group; False if there is no room."""
+    """Append set i, the union of the sets of a group; False if it does not fit."""
     cdef long long k, s, first = out.count
     cdef bint several = False
     for k in range(count):

@@ -31,7 +31,7 @@ cdef class Work:
     """The state shared by all series of one calculation."""
     cdef Algebra algebra
     cdef Level level
-    cdef dict memo                  # (opcode, params, operand keys) -> series; it keeps its operands, so ids stay unique
+    cdef dict memo                  # (op, params, operand keys) -> series; it keeps operands alive, so ids stay unique
     cdef list kept                  # the series that may have slopes
     cdef Value unit                 # the coefficient of the parameter of `taylor`, known to be 1, else None
 
