@@ -1,6 +1,6 @@
 """dualgrad: exact derivatives of any order for scientific Python.
 
-Parts that take time to import, and that not every program needs, are imported when they are first asked for.
+Parts that take time to import and that few programs need are imported on first use.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ from .transforms.vectorize import vmap
 
 
 def _by_entries(*program: Any) -> Any:
-    """The first program that may be mostly zeros."""
+    """The best program for `program`, which may hold mostly zeros."""
     from .sparse.entrywise import Recorded, by_entries  # takes time, and few programs are
 
     _install(by_entries=lambda *program: by_entries(Recorded(*program)))

@@ -1,12 +1,12 @@
-"""Archives of arrays: `.npz` files that are written whole or not at all, and read with suspicion.
+"""Archives of arrays: `.npz` files, written whole or not at all. The reader trusts nothing in them.
 
-*Writing.* A draft beside the destination is moved over it when it is complete, so that a crash leaves the old file in
-place. A process that is killed leaves its draft; the next that writes the same file removes it. A draft that is still
-being written is locked, which is how the two are told apart.
+*Writing.* `write` fills a draft beside the destination and moves it there when it is complete: a crash leaves the old
+file in place. A killed process leaves its draft; the next writer of the same file removes it. A lock on the draft shows
+that its writer still runs.
 
-*Reading.* Nothing is believed that the file says of itself: members are stored as they are, never compressed, so that
-they cannot be larger than the file; a shape has to agree with the number of bytes before an array is made; and pickled
-objects are not read. Every member carries a checksum.
+*Reading.* The reader takes nothing from the file unchecked. Members are stored and never compressed, so they cannot be
+larger than the file. A shape must agree with the number of bytes before an array is made. Pickled objects are refused.
+Every member carries a checksum.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-if sys.platform != "win32":  # which does not remove a file that is open, and that does for a lock
+if sys.platform != "win32":  # Windows neither removes an open file nor needs another lock
     import fcntl
 
 __all__ = ["read", "write"]
@@ -33,7 +33,7 @@ __all__ = ["read", "write"]
 _DRAFT = ".{}.draft"
 _TOKEN = "[0-9a-f]{16}"
 _KINDS = "biufc"
-_LOOKS = 100  # at a file that others may be replacing
+_LOOKS = 100  # how often to compare a path and its target while other writers may replace the file
 
 # ---------------------------------------------------------------------------------------------------- writing
 
@@ -41,7 +41,7 @@ _LOOKS = 100  # at a file that others may be replacing
 def write(path: str, arrays: dict[str, np.ndarray]) -> None:
     """Write arrays by name to a file.
 
-    A link keeps pointing at its file, which is the one to be replaced; a replaced file keeps its mode and owner.
+    A link stays a link: its target is replaced. The new file keeps the mode and owner of the old one.
 
     Raises
     ------
@@ -56,7 +56,7 @@ def write(path: str, arrays: dict[str, np.ndarray]) -> None:
             np.savez(file, **arrays)  # type: ignore[arg-type]
             file.flush()
             os.fsync(file.fileno())
-            if sys.platform != "win32":  # under the lock, so that nobody takes the draft for one that was left
+            if sys.platform != "win32":  # under the lock, so that no other writer takes the draft for an abandoned one
                 os.replace(draft, target)
         if sys.platform == "win32":
             os.replace(draft, target)
@@ -67,7 +67,7 @@ def write(path: str, arrays: dict[str, np.ndarray]) -> None:
 
 
 def _target(path: str) -> tuple[str, os.stat_result | None]:
-    """The file that a path stands for, and what is known of it if it is there."""
+    """The file behind a path after all links, and its status, or None if it does not exist."""
     target = os.path.realpath(path)
     try:
         old = os.stat(path)
@@ -84,12 +84,12 @@ def _target(path: str) -> tuple[str, os.stat_result | None]:
 
 
 def _is_same_file(path: str, target: str) -> bool:
-    """Whether two paths lead to one file; maybe not if another writer replaces it between the two looks."""
+    """True if two paths lead to one file. May be False if another writer replaces the file between the two looks."""
     return os.path.exists(target) and os.path.samestat(os.stat(path), os.stat(target))
 
 
 def _kind(found: os.stat_result) -> str:
-    """What is there in place of a file, in words."""
+    """The kind of a file that is not a regular file, in words."""
     kinds = {
         stat.S_ISDIR: "a directory", stat.S_ISFIFO: "a pipe", stat.S_ISSOCK: "a socket",
         stat.S_ISCHR: "a device", stat.S_ISBLK: "a device",
@@ -98,7 +98,7 @@ def _kind(found: os.stat_result) -> str:
 
 
 def _new_draft(target: str, old: os.stat_result | None) -> tuple[str, BinaryIO]:
-    """A new file beside the target, locked, with the mode and owner that it is to have."""
+    """Create a locked file beside the target, with the mode and owner that the target will have."""
     while True:
         draft = _stem(target) + _DRAFT.format(secrets.token_hex(8))
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
@@ -112,11 +112,11 @@ def _new_draft(target: str, old: os.stat_result | None) -> tuple[str, BinaryIO]:
             with contextlib.suppress(OSError):
                 os.unlink(draft)
             raise
-        file.close()  # somebody was faster than the lock and took it for one that was left
+        file.close()  # another process locked the draft first and removed it as abandoned
 
 
 def _lock_and_set(file: BinaryIO, old: os.stat_result | None) -> None:
-    """Lock a draft, and give it the mode and owner of the file that it replaces."""
+    """Lock a draft and give it the mode and owner of the file that it will replace."""
     if sys.platform == "win32":
         return
     with contextlib.suppress(OSError):  # not every file system has locks
@@ -128,13 +128,13 @@ def _lock_and_set(file: BinaryIO, old: os.stat_result | None) -> None:
 
 
 def _stem(target: str) -> str:
-    """What the names of the drafts of a file begin with; short enough that they are names."""
+    """The beginning of all draft names of a file, cut so that a draft name is not too long for a file system."""
     folder, name = os.path.split(target)
     return os.path.join(folder, os.fsdecode(os.fsencode(name)[:200]))
 
 
 def _remove_left_drafts(target: str) -> None:
-    """Remove the drafts of this file that nobody is writing any more."""
+    """Remove the abandoned drafts of this file."""
     folder, stem = os.path.split(_stem(target))
     pattern = re.compile(re.escape(stem) + re.escape(_DRAFT).replace(re.escape("{}"), _TOKEN))
     with contextlib.suppress(OSError):
@@ -166,24 +166,25 @@ def read(path: str) -> dict[str, np.ndarray]:
     OSError
         If the file is not there or cannot be read.
     ValueError
-        If it is no archive that `write` has written, or is damaged.
+        If it is not an archive that `write` has written, or is damaged.
     """
     found = os.stat(path)
-    if not stat.S_ISREG(found.st_mode):  # opening a pipe would wait for somebody who writes
+    if not stat.S_ISREG(found.st_mode):  # opening a pipe would wait for a writer
         raise ValueError(f"it is {_kind(found)}")
     with open(path, "rb") as file:
         try:
             with zipfile.ZipFile(file) as archive:
                 return _members(archive, found.st_size)
         except (MemoryError, OSError) as error:
-            # Seeking to a place before the beginning is the fault of the file's directory, not of the disk.
+            # A damaged directory makes zipfile seek before the beginning: an OSError with EINVAL that is not the disk's
+            # fault.
             if getattr(error, "errno", errno.EINVAL) != errno.EINVAL or isinstance(error, MemoryError):
                 raise
             raise ValueError(f"its directory of members is damaged ({error})") from error
         except zipfile.BadZipFile as error:
             raise ValueError(f"it is not an .npz archive, or a damaged one ({error})") from error
         except Exception as error:
-            # What zipfile raises for damage is not limited to its own errors.
+            # zipfile raises other errors than its own for damage, too.
             raise ValueError(str(error) or type(error).__name__) from error
 
 
@@ -199,12 +200,12 @@ def _members(archive: zipfile.ZipFile, size: int) -> dict[str, np.ndarray]:
             raise ValueError(f"two members are named {name!r}")
         if info.compress_type != zipfile.ZIP_STORED or info.compress_size != info.file_size:
             raise ValueError(f"member {name!r} is compressed; expected one that is stored as it is")
-        arrays[name] = _array(name, archive.read(info))  # which compares the checksum
+        arrays[name] = _array(name, archive.read(info))  # reading compares the checksum
     return arrays
 
 
 def _array(name: str, data: bytes) -> np.ndarray:
-    """The array in an `.npy` file, whose shape is held against its length first."""
+    """Read an `.npy` file as an array. Compares the stated shape with the number of bytes first."""
     stream = io.BytesIO(data)
     shape, in_fortran_order, dtype = _npy_header(name, stream)
     if dtype.kind not in _KINDS:
@@ -223,6 +224,6 @@ def _npy_header(name: str, stream: BinaryIO) -> tuple[Any, bool, np.dtype]:
             return np.lib.format.read_array_header_1_0(stream)
         if version == (2, 0):
             return np.lib.format.read_array_header_2_0(stream)
-    except (Exception, MemoryError) as error:  # the parser of literals runs out of its own stack that way
+    except (Exception, MemoryError) as error:  # the parser of literals raises MemoryError on deep nesting
         raise ValueError(f"member {name!r} has no header of an array: {error}") from error
     raise ValueError(f"member {name!r} is an .npy file of version {version}; expected 1.0 or 2.0")

@@ -1,7 +1,6 @@
-"""Checks of arguments that code for MindSpore takes from it: each returns what it was given, or says what is wrong.
+"""Argument checks with MindSpore's names: each returns its argument, or raises an error that says what is wrong.
 
-They exist by their names alone (`check_positive_int`, `check_non_negative_float_sequence` ...): a kind of number, and
-what it is compared with.
+A name states a kind of number and a comparison: `check_positive_int`, `check_non_negative_float_sequence` ...
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ def _of(prim_name: str | None) -> str:
 
 
 def _number(kind: str, value: Any, name: str | None, prim_name: str | None) -> Any:
-    """Check that an argument is a number of a kind; a bool is none."""
+    """Check that an argument is a number of a kind. Refuses bools."""
     if isinstance(value, bool) or not isinstance(value, _KINDS[kind]):
         raise TypeError(f"{_of(prim_name)}{name or 'the argument'} must be {kind}, got {type(value).__name__}")
     return value
@@ -58,12 +57,12 @@ def check_is_float(arg_value: Any, arg_name: str | None = None, prim_name: str |
 
 
 def check_int(arg_value: Any, value: Any, rel: str, arg_name: str | None = None, prim_name: str | None = None) -> Any:
-    """Check that an argument is an int that compares so with another."""
+    """Check that an argument is an int and that ``arg_value rel value`` holds."""
     return _compared(_number("int", arg_value, arg_name, prim_name), value, rel, arg_name, prim_name)
 
 
 def check_float(arg_value: Any, value: Any, rel: str, arg_name: str | None = None, prim_name: str | None = None) -> Any:
-    """Check that an argument is a float that compares so with another."""
+    """Check that an argument is a float and that ``arg_value rel value`` holds."""
     return _compared(_number("float", arg_value, arg_name, prim_name), value, rel, arg_name, prim_name)
 
 
@@ -94,7 +93,7 @@ check_int_range, check_float_range = _range("int"), _range("float")
 
 
 def _signed(kind: str, sign: str, several: bool) -> Callable[..., Any]:
-    """The check of a number, or of each in a sequence, against zero."""
+    """Make the check that compares a number, or each number of a sequence, with zero."""
 
     def check(value: Any, arg_name: str | None = None, prim_name: str | None = None) -> Any:
         if several and not isinstance(value, tuple | list):
@@ -149,7 +148,7 @@ def check_isinstance(arg_name: str, arg_value: Any, classes: Any) -> Any:
 
 
 def check_value_type(arg_name: str, arg_value: Any, valid_types: Any, prim_name: str | None = None) -> Any:
-    """Check that an argument is of one of several types; a bool is no int."""
+    """Check that an argument is of one of several types. A bool does not count as an int."""
     types = tuple(valid_types) if isinstance(valid_types, Iterable) else (valid_types,)
     if not isinstance(arg_value, types) or (isinstance(arg_value, bool) and bool not in types):
         names = ", ".join(getattr(kind, "__name__", str(kind)) for kind in types)
@@ -160,7 +159,7 @@ def check_value_type(arg_name: str, arg_value: Any, valid_types: Any, prim_name:
 def check_subclass(
     arg_name: str, type_: Any, template_types: Any, prim_name: str | None = None, addition_error_info: Any = None
 ) -> None:
-    """Check that a type is one of several, or derived from one."""
+    """Check that a type is one of several types or derived from one of them."""
     several = tuple(template_types) if isinstance(template_types, Iterable) else (template_types,)
     related = any(type_ is each or (isinstance(type_, type) and isinstance(each, type) and issubclass(type_, each))
                   for each in several)  # fmt: skip

@@ -1,4 +1,4 @@
-"""The device that tensors are on: there is one."""
+"""The device of all tensors: the CPU is the only one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["CPU", "Device", "on_cpu"]
 
 
 class Device(str):
-    """The name of a device. Upper and lower case are the same: MindSpore says 'CPU', the array API standard 'cpu'."""
+    """The name of a device, equal in any case: MindSpore writes 'CPU', the array API standard 'cpu'."""
 
     __slots__ = ()
 
@@ -26,12 +26,12 @@ CPU = Device("CPU")
 
 
 def on_cpu(name: str, device: Any) -> None:
-    """An error for a device that is neither None nor the CPU.
+    """Raise for a device other than None and the CPU.
 
     Raises
     ------
     ValueError
-        If it is another one.
+        If `device` is another one.
     """
     if not isinstance(device, str | Device | None) or (device is not None and device != CPU):
         raise ValueError(f"{name}: device is {device!r}; expected 'cpu' or None, tensors are nowhere else")

@@ -1,4 +1,4 @@
-"""The types of tensor elements: fourteen objects, and how they are found by other names."""
+"""The types of tensor elements: fourteen objects, and the tables that find them by other names."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ __all__ = [
     "uint_type",
 ]
 
-# Kinds of numbers: each can hold those of lower rank.
+# The rank of each kind of numbers: a kind can hold the kinds of lower rank.
 _RANK: Final = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
 
 
@@ -49,12 +49,12 @@ _RANK: Final = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
 class DType:
     """The type of a tensor's elements.
 
-    ``DType(spec)`` is `as_dtype`: it returns one of the existing types, it never makes a new one.
+    ``DType(spec)`` is `as_dtype`: it returns one of the existing types and never makes a new one.
 
-    A type equals everything that stands for it in `as_dtype`, except a NumPy dtype in foreign byte order:
-    ``t.dtype == np.float32`` and ``t.dtype == "float32"`` ask the same question as
-    ``t.dtype == dualgrad.float32``. Its hash is that of its NumPy dtype, so types and NumPy dtypes find each
-    other in a dictionary; scalar classes and names, though equal, do not (as with NumPy's own dtypes).
+    A type equals everything that `as_dtype` maps to it, except a NumPy dtype in foreign byte order: ``t.dtype ==
+    np.float32`` and ``t.dtype == "float32"`` mean the same as ``t.dtype == dualgrad.float32``. A type has the hash of
+    its NumPy dtype, so a dictionary finds either under the other. Scalar classes and names are equal too, but hash
+    differently, as with NumPy's own dtypes.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class DType:
     is_float, is_int, is_complex, is_bool : bool
         The kind; exactly one is true. Unsigned integers are ``is_int`` too.
     type, kind, char
-        Those of `numpy`: the scalar class, and the codes of kind and type.
+        The same attributes of `numpy`: the scalar class, and the codes of kind and type.
 
     Examples
     --------
@@ -87,7 +87,7 @@ class DType:
     >>> np.zeros(2, dtype=dg.int8)
     array([0, 0], dtype=int8)
 
-    A type makes tensors of itself, as NumPy's scalar classes do; derivatives pass:
+    Calling a type makes a tensor of that type, as NumPy's scalar classes do; derivatives pass:
 
     >>> dg.float64(3)
     Tensor(shape=[], dtype=Float64, value= 3)
@@ -95,7 +95,7 @@ class DType:
     6.0
     """
 
-    __module__ = "dualgrad.dtype"  # the public module, where pickles look for the types
+    __module__ = "dualgrad.dtype"  # pickles look the types up in the public module
 
     __slots__ = ("_title", "is_bool", "is_complex", "is_float", "is_int", "itemsize", "name", "num", "numpy")
 
@@ -140,11 +140,11 @@ class DType:
         return hash(self.numpy)
 
     def __reduce__(self) -> str:
-        # A string means: this object is that global of this module. Copies and pickles keep the identity.
+        # A string names a global of this module, so copies and pickles give back the same object.
         return "bool_" if self.is_bool else self.name
 
     def __call__(self, data: Any = 0) -> Tensor:
-        """Data as a tensor of this type; derivatives pass."""
+        """Convert data to a tensor of this type; derivatives pass."""
         return MAKERS[0](data, self)
 
     @property
@@ -164,7 +164,7 @@ class DType:
 
     @property
     def dtype(self) -> np.dtype:
-        """The NumPy counterpart, under the name by which NumPy before 2.4 finds it."""
+        """The NumPy counterpart. NumPy before 2.4 looks for it under this name."""
         return self.numpy
 
     @property
@@ -175,7 +175,7 @@ class DType:
 DTypeLike: TypeAlias = DType | np.dtype | type | str
 
 
-# What makes a tensor of data and a type: the class, which the module of tensors enters.
+# The function that makes a tensor of data and a type. The module of tensors enters its class here.
 MAKERS: Final[list[Callable[[Any, DType], Tensor]]] = []
 
 
@@ -224,15 +224,15 @@ number_type: Final = int_type + uint_type + float_type + complex_type
 all_types: Final = (bool_,) + number_type
 
 
-# C has more integer types than there are widths (on Linux both long and long long have 64 bits). NumPy numbers them
-# all, and an array may carry any of these numbers, so the tables know every one.
+# C has more integer types than widths: on Linux both long and long long have 64 bits. NumPy gives each its own number,
+# and an array may carry any of them, so the tables know all.
 _CODES: Final = "?bBhHiIlLqQefdFD"
 
 
 def _tables() -> tuple[dict[int, DType], dict[type | str, DType]]:
     by_numpy = {t.numpy: t for t in all_types}
     by_num: dict[int, DType] = {}
-    # A plain float means Float32, the type of weights, not the Float64 in which the interpreter computes.
+    # A plain float means Float32, the usual type of weights, although the interpreter computes in Float64.
     by_spec: dict[type | str, DType] = {bool: bool_, int: int64, float: float32, complex: complex128}
     for code in _CODES:
         numpy = np.dtype(code)
@@ -258,7 +258,7 @@ _BY_NUM, _BY_SPEC = _tables()
 
 
 def default_float() -> DType:
-    """The type of Python's floats: Float32, or what `dualgrad.set_default_dtype` has chosen."""
+    """The type for Python's floats: Float32, unless `dualgrad.set_default_dtype` has set another."""
     return _BY_SPEC[float]
 
 
@@ -268,22 +268,22 @@ def default_complex() -> DType:
 
 
 def choose_default(dtype: DType) -> None:
-    """Set the type of Python's floats."""
+    """Set the type for Python's floats."""
     _BY_SPEC[float] = _BY_SPEC["float"] = dtype
 
 
 def as_dtype(spec: DTypeLike, *, where: str = "as_dtype") -> DType:
-    """The type that a type argument stands for.
+    """Find the type that a type argument means.
 
     Parameters
     ----------
     spec : DType, numpy.dtype, type or str
-        A type of this library; a NumPy dtype or scalar class (``np.float32``); a name (``"float32"`` or
-        ``"Float32"``), also one of NumPy's (``"single"``, ``"f"``, ``"f4"``); or one of Python's ``bool`` (Bool),
-        ``int`` (Int64), ``float`` (the default type, Float32) and ``complex`` (Complex128), or its name. The byte order
-        of a NumPy dtype is disregarded.
+        A type of this library; a NumPy dtype or scalar class (``np.float32``); a name (``"float32"`` or ``"Float32"``),
+        also NumPy's names (``"single"``, ``"f"``, ``"f4"``); or Python's ``bool`` (Bool), ``int`` (Int64), ``float``
+        (the default type, Float32) or ``complex`` (Complex128), or its name. The byte order of a NumPy dtype is
+        ignored.
     where : str, optional
-        The function that errors name.
+        The function that error messages name.
 
     Returns
     -------
@@ -323,9 +323,9 @@ def _names() -> str:
 
 
 def _hint(spec: object) -> str:
-    """What to do about a wrong `spec`, for the specs that people write most."""
+    """Advice for the wrong specs that people write most often."""
     kind = spec.type if isinstance(spec, np.dtype) else spec
-    if isinstance(kind, type) and issubclass(kind, np.inexact):  # the platform's long doubles
+    if isinstance(kind, type) and issubclass(kind, np.inexact):  # the long doubles of the platform
         wanted = "complex128" if issubclass(kind, np.complexfloating) else "float64"
         return f" Convert the data with .astype(np.{wanted})."
     name = kind.__name__ if isinstance(kind, type) else kind
@@ -344,12 +344,12 @@ def _hint(spec: object) -> str:
 
 
 def from_num(num: int) -> DType:
-    """The type with a NumPy type number.
+    """Find the type with a NumPy type number.
 
     Parameters
     ----------
     num : int
-        ``numpy.dtype.num``. Where NumPy has several numbers for one type, each is accepted.
+        ``numpy.dtype.num``. Where NumPy has several numbers for one type, each works.
 
     Returns
     -------

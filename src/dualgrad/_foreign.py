@@ -1,7 +1,7 @@
-"""Names that users of other frameworks look for here, and what does the same: for messages of errors alone.
+"""Names that users of other frameworks look for, and advice on the equivalent here. Only error messages use it.
 
-One table for each kind of owner. A name of a class is a descriptor that raises: it costs nothing where it is not asked
-for (a `__getattr__` would slow every attribute down), and `hasattr` stays False.
+There is one table for each kind of owner. In a class, each name is a descriptor that raises. It costs nothing until it
+is read (a `__getattr__` would slow every attribute down), and `hasattr` stays False.
 """
 
 from __future__ import annotations
@@ -244,7 +244,7 @@ MODULES: Final = {
     },
 }
 
-# By keyword: the names of the same setting here, of which the called function has one; and what more is to be known.
+# By keyword: the names of the same setting here, of which the called function has at least one, and further advice.
 _POSITION: Final = "positions count from 0, and a tuple of one gives a bare gradient"
 _AGAIN: Final = "any gradient can be taken again and differentiated again; leave it out"
 KEYWORDS: Final[Mapping[str, tuple[tuple[str, ...], str]]] = {
@@ -278,7 +278,7 @@ KEYWORDS: Final[Mapping[str, tuple[tuple[str, ...], str]]] = {
 
 
 class _Foreign:
-    """An attribute that another framework has: reading it raises, with advice."""
+    """An attribute of another framework. Reading it raises an error with advice."""
 
     __slots__ = ("advice", "name")
 
@@ -288,34 +288,34 @@ class _Foreign:
 
     def __get__(self, instance: Any, owner: type) -> NoReturn:
         text = f"{owner.__name__!r} object has no attribute {self.name!r}: {self.advice}"
-        raise AttributeError(text, name=self.name)  # with a name Python adds no suggestion of its own
+        raise AttributeError(text, name=self.name)  # given a name, Python adds no suggestion of its own
 
 
 def attach(cls: type, table: Mapping[str, str]) -> None:
-    """Have the names of a table that a class lacks raise with their advice."""
+    """Add each name of a table that a class lacks, so that reading it raises with its advice."""
     for name, advice in table.items():
         if not any(name in vars(base) for base in cls.__mro__):  # `hasattr` would import methods
             setattr(cls, name, _Foreign(name, advice))
 
 
 def without_foreign(x: Any, names: Iterable[str]) -> list[str]:
-    """The names of attributes that an object has."""
+    """The names that are attributes of an object and not mere advice."""
     return [name for name in names if not isinstance(inspect.getattr_static(x, name, None), _Foreign)]
 
 
 def missing(module: str, name: str) -> AttributeError:
-    """The error for a name that a module lacks: the way it is done here, where the name is, or one that is close."""
+    """The error for a name that a module lacks. Its advice: the equivalent here, the owning module, or a close name."""
     text = f"module {module!r} has no attribute {name!r}"
     advice = "" if name.startswith("_") else _advice(module, name)  # Python and other programs look for these
-    # With a name Python adds no suggestion of its own.
+    # Given a name, Python adds no suggestion of its own.
     return AttributeError(f"{text}{advice}", name=name) if advice else AttributeError(text)
 
 
 def _advice(module: str, name: str) -> str:
-    """What is added to the error for a name that a module lacks."""
+    """The advice in the error for a name that a module lacks."""
     if advice := MODULES.get(module, {}).get(name):
         return f": {advice}"
-    import difflib  # these take time to import, and a name that does not exist is rare
+    import difflib  # takes time to import, and a wrong name is rare
     from importlib.util import find_spec
 
     if name.isidentifier() and find_spec(f"{module}.{name}"):
@@ -330,13 +330,13 @@ def _advice(module: str, name: str) -> str:
     close = [each for key in difflib.get_close_matches(name.lower(), names, n=2, cutoff=0.75) for each in names[key]]
     if close:
         return f". Did you mean {' or '.join(close)}?"
-    if name in getattr(sys.modules.get("dualgrad.numpy"), "__all__", ()):  # which gathers them
+    if name in getattr(sys.modules.get("dualgrad.numpy"), "__all__", ()):  # dualgrad.numpy collects these names
         return f": use dualgrad.numpy.{name}"
     return ""
 
 
 def refuse_keywords(name: str, accepted: Container[str], keywords: Iterable[str]) -> None:
-    """Raise for a keyword that a function lacks and another framework has; it accepts some names."""
+    """Raise for a keyword of another framework that a function does not accept."""
     for keyword in keywords:
         if keyword in KEYWORDS and keyword not in accepted:
             names, advice = KEYWORDS[keyword]
@@ -347,7 +347,7 @@ def refuse_keywords(name: str, accepted: Container[str], keywords: Iterable[str]
 
 
 def check_keywords(name: str, fn: Callable[..., Any], keywords: Iterable[str]) -> None:
-    """`refuse_keywords` by the signature of a function."""
+    """Call `refuse_keywords` with the parameters of a function."""
     if KEYWORDS.keys().isdisjoint(keywords):
         return
     parameters = inspect.signature(fn).parameters

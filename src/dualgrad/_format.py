@@ -1,18 +1,18 @@
 """The text of tensors: what ``str`` and ``repr`` show.
 
-`format_str` is for reading: NumPy's text of the values, always with NumPy's default settings, so that a
-program prints the same whatever its user has set for arrays. `format_repr` tells everything: shape, type and
-the values to a fixed number of digits, in the layout that MindSpore users know from their logs. Its rules:
+`format_str` is for reading: NumPy's text of the values, always with NumPy's default settings, so a program prints the
+same whatever print options its user has set. `format_repr` is complete: shape, type and the values to a fixed number of
+digits, in MindSpore's layout. Its rules:
 
 * A 0-d value follows on the same line, in the style of C's ``%g``; a vector follows on the same line; more
   dimensions begin on a new line, each inner row indented by one space for each bracket that is open.
 * Columns: Float32 and Float64 ``%.8e`` in 15 characters, Float16 ``%.4e`` in 11, Bool in 5, integers in the
   width of the widest one that is shown. Complex values stand plain.
-* A vector is shortened beyond 1000 elements, and otherwise wrapped after 12 floats or bools, after 24 of the
-  others; when the last line is exactly full, the bracket closes on the next one. With more dimensions, every
-  axis longer than 6 shows its first and last three entries.
+* A vector of more than 1000 elements is shortened. A shorter one wraps after 12 floats or bools, or after 24 numbers of
+  another kind; when the last line is exactly full, the bracket closes on the next one. In arrays of more dimensions,
+  every axis longer than 6 shows its first and last three entries.
 
-Only the elements that are shown are read, so a large array's text costs no more than a small one's.
+Only the shown elements are read, so the text of a large array costs no more than the text of a small one.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ __all__ = ["format_repr", "format_str"]
 
 _EDGE = 3  # entries shown at either end of a shortened axis
 _LONG_VECTOR = 1000  # a vector with more elements is shortened ...
-_LONG_AXIS = 2 * _EDGE  # ... and so is, from two dimensions on, any axis with more entries
+_LONG_AXIS = 2 * _EDGE  # ... and in arrays of more dimensions an axis with more entries is, too
 
-# Spelled out, since NumPy keeps no copy of its defaults once they are changed.
+# Written out, since NumPy keeps no copy of its defaults after a change.
 _NUMPY_DEFAULTS: dict[str, Any] = {
     "edgeitems": 3,
     "floatmode": "maxprec",
@@ -76,7 +76,7 @@ def format_repr(array: np.ndarray, dtype_name: str) -> str:
     array : numpy.ndarray
         The values: bools, integers, floats or complex numbers, of any shape.
     dtype_name : str
-        The type as it is to be shown, for example ``"Float32"``.
+        The displayed type, for example ``"Float32"``.
 
     Returns
     -------
@@ -111,9 +111,9 @@ def _value(array: np.ndarray) -> str:
 
 
 def _ends(array: np.ndarray, shortened: Sequence[bool]) -> np.ndarray:
-    """The entries of `array` that are shown: both ends of the shortened axes, all of the others."""
+    """The entries of `array` to show: both ends of each shortened axis, and all entries of the others."""
     ends = np.r_[0:_EDGE, -_EDGE:0]
-    # One gather for all axes: taking axis after axis would copy large parts of the array on the way.
+    # One gather for all axes: shortening axis after axis would copy large parts of the array on the way.
     axes = zip(array.shape, shortened, strict=True)
     shown: np.ndarray = array[np.ix_(*(ends if cut else np.arange(length) for length, cut in axes))]
     return shown
@@ -131,7 +131,7 @@ def _complex(x: complex) -> str:
 
 
 def _element(shown: np.ndarray) -> Callable[[Any], str]:
-    """How one element is written, given all that are shown."""
+    """The function that formats one element, given all shown elements."""
     match shown.dtype.kind:
         case "f":
             return ("{:11.4e}" if shown.itemsize == 2 else "{:15.8e}").format
@@ -145,14 +145,14 @@ def _element(shown: np.ndarray) -> Callable[[Any], str]:
 
 
 def _wrapped(cells: list[str], per_line: int) -> str:
-    """A whole vector, on as many lines as it needs."""
+    """Format a whole vector on one or several lines."""
     lines = [", ".join(cells[i : i + per_line]) for i in range(0, len(cells), per_line)]
     last_line_is_full = len(cells) % per_line == 0
     return "[" + ", \n ".join(lines) + ("\n ]" if last_line_is_full else "]")
 
 
 def _rows(block: list[Any], shortened: Sequence[bool], text: Callable[[Any], str], depth: int = 0) -> str:
-    """A nested block; `depth` brackets are open already."""
+    """Format nested lists inside `depth` open brackets."""
     if depth == len(shortened) - 1:
         entries = [text(x) for x in block]
         comma, dots = ", ", " ... "

@@ -1,4 +1,4 @@
-"""HTML for notebooks: of tensors, and tables. It has no colours and no scripts, so it fits light and dark pages."""
+"""HTML for notebooks: tensors and tables. It has no colours or scripts, so it fits light and dark pages."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ __all__ = ["preformatted", "table", "tensor_html"]
 
 
 def preformatted(head: str, text: str) -> str:
-    """A line of HTML, and a text below it as it is."""
+    """A line of HTML above a text, which is escaped."""
     return f"<div><div>{head}</div><pre>{html.escape(text)}</pre></div>"
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[Any]], foot: Iterable[Any]) -> str:
-    """A table of texts, which are escaped; the first two columns stand on the left."""
+    """A table of texts, which are escaped. The first two columns are aligned left, the others right."""
 
     def line(cells: Iterable[Any], tag: str) -> str:
         sides = ["left", "left"]
@@ -38,21 +38,21 @@ def table(head: Iterable[str], rows: Iterable[Iterable[Any]], foot: Iterable[Any
 
 
 def tensor_html(x: Tensor, title: str = "Tensor", *facts: str) -> str:
-    """The title, shape and type of a tensor, and its elements where they can be read without a loss.
+    """The title, shape and type of a tensor, and its elements if reading them drops no derivative.
 
     Parameters
     ----------
     x : Tensor
-        The tensor. Inside of a recorded function and of `vmap` its elements are not read, and the HTML says so.
+        The tensor. Its elements are not read inside a recorded function or `vmap`; the HTML says so.
     title : str
         The first word.
     facts : str
-        What else is said of it.
+        Further facts, shown after the shape and type.
 
     Returns
     -------
     str
-        HTML; long arrays are summarised as NumPy does it.
+        HTML; long arrays are shortened as NumPy does.
     """
     head = ", ".join([f"<b>{html.escape(title)}</b> shape {tuple(x.shape)}", str(x.dtype), *map(html.escape, facts)])
     if recording():

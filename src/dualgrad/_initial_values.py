@@ -1,10 +1,10 @@
 """Initial values: fixed ones, and random ones drawn from the library's generator.
 
-An initialiser is an object that fills an array. All of them draw in double precision and the result is cast
-last, so that a seed gives the same weights, up to rounding, whatever type the model has.
+An initialiser is an object that fills an array. All draw in double precision and cast the result last, so a seed gives
+the same weights, up to rounding, in every type.
 
-The scale of a random layer follows from how many inputs feed one output (*fan in*) and how many outputs one
-input feeds (*fan out*). For a weight of shape (out, in, ...) the trailing axes count as a receptive field.
+A random layer's scale follows from the number of inputs that feed one output (*fan in*) and the number of outputs that
+one input feeds (*fan out*). For a weight of shape (out, in, ...) the trailing axes count as a receptive field.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _BY_NAME: dict[str, type[Initializer]] = {}
 
 
 def _named(*names: str) -> Callable[[type[Initializer]], type[Initializer]]:
-    """Make an initialiser available under its class name in small letters and under `names`."""
+    """Register an initialiser under its class name in lower case and under `names`."""
 
     def register(cls: type[Initializer]) -> type[Initializer]:
         for name in (cls.__name__.lower(), *names):
@@ -54,9 +54,9 @@ def _named(*names: str) -> Callable[[type[Initializer]], type[Initializer]]:
 
 
 class Initializer:
-    """Base of all initialisers: calling one fills the float64 array it is given.
+    """Base of all initialisers: a call fills the given float64 array.
 
-    A new initialiser is a subclass with a method ``_initialize(self, arr)``.
+    To add an initialiser, write a subclass with a method ``_initialize(self, arr)``.
 
     Examples
     --------
@@ -145,13 +145,13 @@ class Normal(Initializer):
 
 @_named()
 class TruncatedNormal(Initializer):
-    """Normal distribution whose values outside ``mean + sigma * [a, b]`` are drawn anew."""
+    """Normal distribution that draws values outside ``mean + sigma * [a, b]`` again."""
 
     def __init__(self, sigma: float = 0.01, mean: float = 0.0, a: float = -2.0, b: float = 2.0) -> None:
         super().__init__(sigma=sigma, mean=mean, a=a, b=b)
         if sigma < 0:
             raise ValueError(f"TruncatedNormal: sigma must not be negative, got {sigma}")
-        # Drawing anew ends soon only if the window holds a fair share of the distribution.
+        # Drawing again ends soon only if the window holds a fair share of the distribution.
         share = 0.5 * (math.erf(b / math.sqrt(2.0)) - math.erf(a / math.sqrt(2.0)))
         if share < 1e-3:
             raise ValueError(
@@ -194,7 +194,7 @@ def _fans(what: str, shape: tuple[int, ...]) -> tuple[int, int]:
 
 
 class _Xavier(Initializer):
-    """Keeps the variance about equal forwards and backwards: 2 gain^2 / (fan in + fan out)."""
+    """Keeps the variance about equal in both directions: 2 gain^2 / (fan in + fan out)."""
 
     def __init__(self, gain: float = 1.0) -> None:
         super().__init__(gain=gain)
@@ -268,7 +268,7 @@ class HeUniform(_He):
 
 @_named()
 class VarianceScaling(Initializer):
-    """Variance ``scale / fan``, with the distribution and the fan of one's choice.
+    """Variance ``scale / fan``, with a choice of distribution and fan.
 
     `mode` is 'fan_in', 'fan_out' or 'fan_avg', the mean of both; `distribution` is 'truncated_normal' (cut at
     two of its standard deviations), 'untruncated_normal' or 'uniform'.
@@ -301,7 +301,7 @@ class VarianceScaling(Initializer):
             TruncatedNormal(deviation / _SPREAD_WITHIN_TWO)(arr)
 
 
-# The standard deviation of a standard normal distribution that is cut at two.
+# The standard deviation of a standard normal distribution cut at +-2.
 _SPREAD_WITHIN_TWO = math.sqrt(1.0 - 4.0 * math.exp(-2.0) / math.sqrt(2.0 * math.pi) / math.erf(math.sqrt(2.0)))
 
 
@@ -309,7 +309,7 @@ _SPREAD_WITHIN_TWO = math.sqrt(1.0 - 4.0 * math.exp(-2.0) / math.sqrt(2.0 * math
 class Orthogonal(Initializer):
     """A random matrix with orthonormal rows or columns, whichever are fewer, times `gain`.
 
-    The axes after the first count as one. All orthogonal matrices are equally likely.
+    All axes but the first count as one. All orthogonal matrices are equally likely.
     """
 
     def __init__(self, gain: float = 1.0) -> None:
@@ -322,12 +322,12 @@ class Orthogonal(Initializer):
         rows, columns = arr.shape[0], math.prod(arr.shape[1:])
         draws = generator().standard_normal((max(rows, columns), min(rows, columns)))
         q, r = np.linalg.qr(draws)
-        q *= np.sign(np.diag(r))  # makes the decomposition unique, and with it the distribution even
+        q *= np.sign(np.diag(r))  # makes the decomposition unique, and so the distribution uniform
         arr[...] = self.gain * (q if rows >= columns else q.T).reshape(arr.shape)
 
 
 class Sparse(Initializer):
-    """Normal distribution for a matrix; in each column the share `sparsity` of the rows is zero."""
+    """Normal distribution for a matrix. In each column a share `sparsity` of the rows is zero."""
 
     def __init__(self, sparsity: float, sigma: float = 0.01) -> None:
         super().__init__(sparsity=sparsity, sigma=sigma)
@@ -347,7 +347,7 @@ class Sparse(Initializer):
 
 @_named()
 class Dirac(Initializer):
-    """The weight of a convolution that passes its inputs on: 1 in the middle of the field, 0 elsewhere."""
+    """A convolution weight that passes its inputs on: 1 in the middle of the field, 0 elsewhere."""
 
     def __init__(self, groups: int = 1) -> None:
         super().__init__(groups=groups)

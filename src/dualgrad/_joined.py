@@ -1,4 +1,4 @@
-"""Nested lists with tensors in them, as one tensor: what `Tensor([x, [y, 1.0]])` holds, derivatives included."""
+"""Nested lists with tensors in them, joined to one tensor: `Tensor([x, [y, 1.0]])` keeps derivatives."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ _CONCAT, _RESHAPE = _engine.OPCODES["concat"], _engine.OPCODES["reshape"]
 
 
 def holds_tensor(data: Any) -> bool:
-    """Whether a tensor is somewhere in nested lists and tuples."""
+    """True if nested lists and tuples hold a tensor."""
     return isinstance(data, list | tuple) and any(
         isinstance(item, TensorBase) or (isinstance(item, list | tuple) and holds_tensor(item)) for item in data
     )
 
 
 def joined(where: str, data: list[Any] | tuple[Any, ...], typenum: int | None = None) -> Any:
-    """Nested lists of tensors, arrays and numbers as one tensor: a single join of all that is in them.
+    """Join nested lists of tensors, arrays and numbers to one tensor, in a single concatenation.
 
     Parameters
     ----------
     where : str
-        Who asks, for messages.
+        The function that error messages name.
     data : list or tuple
-        With a tensor in it. Entries beside each other have one shape.
+        Nested entries with at least one tensor. Entries beside each other have one shape.
     typenum : int, optional
-        The type of the elements; by default the one that tensors and arrays have together, which numbers follow.
+        The type of the elements. By default the common type of the tensors and arrays, which numbers follow.
 
     Returns
     -------
@@ -41,7 +41,7 @@ def joined(where: str, data: list[Any] | tuple[Any, ...], typenum: int | None = 
     Raises
     ------
     TypeError
-        For what is no number, array or tensor.
+        For an entry that is not a number, array or tensor.
     ValueError
         For entries of different shapes.
     """
@@ -55,7 +55,7 @@ def joined(where: str, data: list[Any] | tuple[Any, ...], typenum: int | None = 
 
 
 def _collect(where: str, data: Any, leaves: list[Any]) -> tuple[int, ...]:
-    """Append what is in a nest, in order; returns the shape."""
+    """Append the leaves of a nest in order. Returns the shape."""
     if isinstance(data, list | tuple):
         shapes = [_collect(where, item, leaves) for item in data]
         if any(shape != shapes[0] for shape in shapes):
@@ -73,7 +73,7 @@ def _collect(where: str, data: Any, leaves: list[Any]) -> tuple[int, ...]:
 
 
 def _converted(leaves: list[Any], typenum: int) -> list[Any]:
-    """The leaves as tensors of one type, numbers that follow each other as one of them."""
+    """Convert the leaves to tensors of one type. Numbers that follow each other become one tensor."""
     found: list[Any] = []
     dtype = next(_engine.convert(x, typenum).dtype for x in leaves if isinstance(x, TensorBase)).numpy
     for is_array, group in itertools.groupby(leaves, lambda x: isinstance(x, TensorBase | np.ndarray)):

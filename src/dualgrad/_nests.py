@@ -1,4 +1,4 @@
-"""Nests of pytrees with tensors in them, as the Python faces walk them: with the engine's walks."""
+"""Walks over nests of pytrees with tensors in them, for the Python layers."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ def tensors_in(x: Any) -> list[Tensor]:
 
 
 def mapped(x: Any, change: Callable[[Tensor], Any]) -> Any:
-    """The same nest with something else for each tensor; what is no tensor stays."""
+    """Replace each tensor of a nest by `change` of it. Other leaves stay."""
     return placed(x, [change(t) for t in flat(x)])
 
 
 def refilled(x: Any, replacements: Iterable[Any]) -> Any:
-    """The same nest with its tensors replaced, in order."""
+    """Replace the tensors of a nest, in order."""
     rest = iter(replacements)
     return placed(x, [next(rest) for _ in flat(x)])
 
 
 def arranged(x: Any, replacements: Iterable[Any]) -> Any:
-    """The same as a gradient of the nest is arranged: tuples, lists and dicts leave out what holds no tensor."""
+    """Arrange replacements as a gradient of the nest: tuples, lists and dicts drop members without tensors."""
     rest = iter(replacements)
     return like_gradient(x, [next(rest) for _ in flat(x)])
 
 
 def pruned(x: Any) -> Any:
-    """The nest without what holds no tensor: the shape of its gradients."""
+    """The nest without members that hold no tensor: the structure of its gradients."""
     return like_gradient(x, flat(x))

@@ -8,7 +8,7 @@ __all__ = ["bar_of"]
 
 
 def bar_of(what: str, **settings: Any) -> Any:
-    """A bar of tqdm with some settings; None without tqdm."""
+    """A progress bar of tqdm, or None without tqdm."""
     try:
         from tqdm.auto import tqdm
     except ImportError:

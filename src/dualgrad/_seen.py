@@ -1,8 +1,8 @@
-"""Parameters and tensors as code sees them that computes in another type: handles on their casts.
+"""Handles that show Parameters and tensors in another type to code that computes in that type.
 
-The stored number keeps its type, and derivatives pass the cast, so a gradient comes back in the stored type. Such a
-handle is made anew at each read, at the level that is open there. What is assigned to a Parameter reaches the stored
-one; a write that would start from rounded numbers is refused.
+The stored number keeps its type. Derivatives pass the cast, so a gradient comes back in the stored type. Each read
+makes a new handle, at the level that is open then. Assigning to a handle of a Parameter changes the stored number. A
+write that would start from rounded numbers is refused.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from .tensor import Tensor
 
 __all__ = ["SeenParameter", "SeenTensor", "cast_of", "refuse_seen", "seen", "stored"]
 
-# By the id of each handle of a Parameter that exists: the id of the Parameter, the thread, and what an error says.
+# By the id of each living handle of a Parameter: the id of the Parameter, the thread, and a text for errors.
 _LIVING: dict[int, tuple[int, int, str]] = {}
 
 
 def cast_of(x: Tensor, dtype: DType) -> Tensor:
-    """A tensor in a floating type; tensors of other kinds stay."""
+    """Convert a floating tensor to a type; tensors of other kinds stay."""
     return x.astype(dtype) if x.dtype.is_float and x.dtype is not dtype else x
 
 
 def seen(x: Tensor, dtype: DType) -> Tensor:
-    """A stored tensor in a floating type; itself where it has that type, or is of another kind."""
+    """Show a stored floating tensor in a type. Returns `x` itself if it has that type or is not floating."""
     if not x.dtype.is_float or x.dtype is dtype:
         return x
     kind: type[Tensor] = SeenParameter if isinstance(x, Parameter) else SeenTensor
@@ -43,14 +43,14 @@ def seen(x: Tensor, dtype: DType) -> Tensor:
 
 
 def stored(x: Any) -> Any:
-    """What a handle was made of; anything else is itself."""
+    """The stored object behind a handle; any other object is returned as it is."""
     while isinstance(x, SeenParameter | SeenTensor):
         x = x._stored
     return x
 
 
 class SeenTensor(Tensor):
-    """A tensor in another type than it is stored in."""
+    """A handle that shows a tensor in another type than its stored one."""
 
     __slots__ = ("_stored",)
 
@@ -67,7 +67,7 @@ class SeenTensor(Tensor):
 
 
 class SeenParameter(Parameter):
-    """A Parameter in another type than it is stored in."""
+    """A handle that shows a Parameter in another type than its stored one."""
 
     __slots__ = ("_stored",)
 
@@ -87,7 +87,7 @@ class SeenParameter(Parameter):
         self._rebind(self)
 
     def _detached(self) -> Tensor:
-        """The stored number as it is: what is assigned next may be made of it."""
+        """The stored number, unrounded: the next assigned value may be computed from it."""
         return self._stored._detached()
 
     def set_data(self, data: Any) -> Parameter:
@@ -106,9 +106,9 @@ class SeenParameter(Parameter):
 
 
 def refuse_seen(name: str, weights: list[Parameter]) -> None:
-    """Raise if a gradient by a Parameter would miss what a living handle has cast before.
+    """Raise if a gradient by a Parameter would miss a living handle that was cast earlier.
 
-    Such a handle is a number from outside of the function that is differentiated: the gradient through it would be 0.
+    Such a handle comes from outside the differentiated function: the gradient through it would be 0.
     """
     if not _LIVING:
         return

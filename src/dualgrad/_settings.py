@@ -1,7 +1,7 @@
-"""Checks of settings: choices, numbers, integers and truth values that functions are given beside their operands.
+"""Checks of settings: choices, numbers, integers and truth values that functions take beside their operands.
 
-Python compares and converts anything, and an object that cannot be compared complains about itself: an array has no
-truth value, a list no hash, a dict no order. These checks say which setting of which function it was.
+Python's own errors do not name the argument: an array has no truth value, a list no hash, a dict no order. The errors
+of these checks name the function and the setting.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _MOST = 2**63 - 1
 
 
 def one_of(value: Any, choices: Any) -> bool:
-    """Whether a text, a number or None is one of a few; other objects are not."""
+    """True if a text, a number or None is one of the choices. False for all other objects."""
     return isinstance(value, _PLAIN) and value in choices
 
 
 def real_number(name: str, what: str, value: Any) -> Any:
-    """A real number, or an array or tensor of one; TypeError for other objects."""
+    """Check that a value is a real number, or an array or tensor of one. Raises TypeError."""
     if isinstance(value, int | float):
         return value
     if _kind(value) in tuple("biuf") and math.prod(value.shape) == 1:
@@ -37,20 +37,20 @@ def real_number(name: str, what: str, value: Any) -> Any:
 
 
 def number_or_tensor(name: str, what: str, value: Any) -> Any:
-    """A number, or an array or tensor of numbers in any shape; TypeError for other objects."""
+    """Check that a value is a number, or an array or tensor of numbers. Raises TypeError."""
     if isinstance(value, int | float | complex) or _kind(value) in tuple("biufc"):
         return value
     raise TypeError(f"{name}: {what} must be a number or a Tensor, got {described(value)}")
 
 
 def _kind(value: Any) -> str:
-    """The kind of the elements of an array or tensor, as NumPy has it."""
+    """NumPy's code for the kind of the elements of an array or tensor."""
     dtype = getattr(value, "dtype", None)
     return getattr(getattr(dtype, "numpy", dtype), "kind", "")
 
 
 def whole_number(name: str, what: str, value: Any, least: int = 0) -> int:
-    """An int from `least` on that fits into an index."""
+    """Check that a value is an int from `least` to the largest index."""
     try:
         found = operator.index(value)
     except TypeError:
@@ -61,13 +61,13 @@ def whole_number(name: str, what: str, value: Any, least: int = 0) -> int:
 
 
 def room(name: str, shape: tuple[int, ...], itemsize: int = 8) -> None:
-    """Raise ValueError for a shape that no memory holds, and that NumPy cannot count."""
+    """Raise ValueError for a shape that no memory holds and that NumPy cannot count."""
     if math.prod([max(n, 1) for n in shape]) * itemsize > _MOST:
         raise ValueError(f"{name}: an array of shape {shape} is larger than any memory")
 
 
 def truth_value(name: str, what: str, value: Any) -> bool:
-    """A truth value; TypeError for what has none, such as an array of several elements."""
+    """Convert a value to a bool. Raises TypeError for an array of several elements."""
     if isinstance(value, int):
         return bool(value)
     if isinstance(value, np.ndarray) and value.size != 1:
@@ -76,7 +76,7 @@ def truth_value(name: str, what: str, value: Any) -> bool:
 
 
 def array_of(name: str, what: str, value: Any) -> np.ndarray:
-    """Nested lists as an array; ValueError where rows have several lengths."""
+    """Convert nested lists to an array. Raises ValueError where rows have different lengths."""
     try:
         return np.asarray(value)
     except ValueError:

@@ -1,7 +1,7 @@
-"""Processes that work together, under MindSpore's names: there is one, with rank 0.
+"""Groups of processes under MindSpore's names: there is one process, with rank 0.
 
-`init` refuses a program that was started as one of several processes: each would compute everything, and gradients
-would not be reduced among them.
+`init` refuses to run in one of several started processes: each would compute everything, and gradients would not be
+reduced among them.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ HCCL_WORLD_COMM_GROUP: Final = "hccl_world_group"
 NCCL_WORLD_COMM_GROUP: Final = "nccl_world_group"
 _CPU_WORLD_GROUP: Final = "mccl_world_group"
 
-# Variables by which those who start several processes tell each how many there are.
+# Environment variables in which launchers state the number of processes.
 _SIZES: Final = ("RANK_SIZE", "MS_WORKER_NUM", "WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE")
 
 _groups: set[str] = {HCCL_WORLD_COMM_GROUP, NCCL_WORLD_COMM_GROUP, _CPU_WORLD_GROUP}
 
 
 class GlobalComm:
-    """What is known of all processes.
+    """Settings about all processes.
 
     Examples
     --------
@@ -56,7 +56,7 @@ class GlobalComm:
 
 
 def init(backend_name: str | None = None) -> None:
-    """Begin to work together with the other processes, of which there are none.
+    """Start communication. There is only this process.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def init(backend_name: str | None = None) -> None:
 
 
 def release() -> None:
-    """End what `init` began.
+    """Undo `init`.
 
     Examples
     --------
@@ -120,7 +120,7 @@ def get_rank(group: str = HCCL_WORLD_COMM_GROUP) -> int:
     Raises
     ------
     ValueError
-        If there is no such group.
+        If the group does not exist.
 
     Examples
     --------
@@ -139,7 +139,7 @@ def get_local_rank(group: str = HCCL_WORLD_COMM_GROUP) -> int:
 
 
 def get_group_size(group: str = HCCL_WORLD_COMM_GROUP) -> int:
-    """Return how many processes a group has: 1.
+    """Return the number of processes of a group: 1.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ def get_group_size(group: str = HCCL_WORLD_COMM_GROUP) -> int:
     Raises
     ------
     ValueError
-        If there is no such group.
+        If the group does not exist.
 
     Examples
     --------
@@ -166,7 +166,7 @@ def get_group_size(group: str = HCCL_WORLD_COMM_GROUP) -> int:
 
 
 def get_local_rank_size(group: str = HCCL_WORLD_COMM_GROUP) -> int:
-    """Return how many processes of a group are on this machine: 1; see `get_group_size`."""
+    """Return the number of processes of a group on this machine: 1; see `get_group_size`."""
     _check_group("get_local_rank_size", group)
     return 1
 
@@ -178,19 +178,19 @@ def _check_only(where: str, rank: int) -> int:
 
 
 def get_world_rank_from_group_rank(group: str, group_rank_id: int) -> int:
-    """Return the number among all processes of a process of a group: 0, as the only one has in each."""
+    """Return the rank among all processes of a process with a rank in a group: 0 for 0."""
     _check_group("get_world_rank_from_group_rank", group)
     return _check_only("get_world_rank_from_group_rank", group_rank_id)
 
 
 def get_group_rank_from_world_rank(world_rank_id: int, group: str) -> int:
-    """Return the number in a group of a process: 0, as the only one has in each."""
+    """Return the rank in a group of a process with a rank among all processes: 0 for 0."""
     _check_group("get_group_rank_from_world_rank", group)
     return _check_only("get_group_rank_from_world_rank", world_rank_id)
 
 
 def create_group(group: str, rank_ids: list[int]) -> None:
-    """Make a group, which can have this process only.
+    """Make a group. It can hold this process only.
 
     Parameters
     ----------
@@ -202,7 +202,7 @@ def create_group(group: str, rank_ids: list[int]) -> None:
     Raises
     ------
     ValueError
-        If it has other processes, or the name is taken.
+        If `rank_ids` has other processes, or the name is taken.
 
     Examples
     --------
@@ -220,7 +220,7 @@ def create_group(group: str, rank_ids: list[int]) -> None:
 
 
 def destroy_group(group: str) -> None:
-    """Take back a group that `create_group` has made."""
+    """Remove a group that `create_group` made."""
     _check_group("destroy_group", group)
     if group.endswith("_world_group"):
         raise ValueError(f"destroy_group: {group!r} is the group of all processes")
@@ -228,12 +228,12 @@ def destroy_group(group: str) -> None:
 
 
 def get_process_group_ranks(group: str = HCCL_WORLD_COMM_GROUP) -> list[int]:
-    """Return the numbers of the processes of a group: [0]."""
+    """Return the ranks of the processes of a group: [0]."""
     _check_group("get_process_group_ranks", group)
     return [0]
 
 
 def get_comm_name(group: str = HCCL_WORLD_COMM_GROUP) -> str:
-    """Return the name under which the processes of a group speak to each other: that of the group."""
+    """Return the name under which the processes of a group communicate: the name of the group."""
     _check_group("get_comm_name", group)
     return group

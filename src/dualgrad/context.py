@@ -1,15 +1,15 @@
 """The running environment: execution mode and device, under MindSpore's names.
 
-Four settings mean something here. ``mode`` chooses whether calls are executed as Python goes or recorded and
-replayed; the numbers are the same. ``pynative_synchronize`` chooses whether eager execution computes each array at
-once, or may compute large ones together when the outermost call ends. ``native`` lets programs that run often become
-machine code, where llvmlite is installed; the numbers are the same. ``device_target`` takes every device that
-MindSpore knows, since scripts name one, and everything is computed on the CPU; choosing another device warns once.
-The other keywords tune compilers, memory pools and log files that do not exist here. They are known by name, so that
-a script runs unchanged and a misspelt keyword is still an error; what is set is remembered and otherwise ignored. Each
-of them warns once where it is set to another value than its default.
+Four settings have an effect. ``mode`` chooses whether calls run eagerly or are recorded and replayed; the numbers are
+the same. ``pynative_synchronize`` chooses when eager execution computes large arrays: each at once, or possibly
+together when the outermost call ends. ``native`` compiles programs that run often to machine code, if llvmlite is
+installed; the numbers are the same. ``device_target`` accepts every device that MindSpore knows, since scripts name
+one. All computation is on the CPU, and choosing another device warns once. The other keywords tune compilers, memory
+pools and log files that do not exist here. They are known by name, so that a script runs unchanged and a misspelt
+keyword is still an error. Their values are stored and otherwise ignored. Each of them warns once when it is set to
+another value than its default.
 
-The settings belong to the process, not to a thread: they are chosen once, at the top of a program.
+The settings belong to the process, not to a thread: set them once, at the top of a program.
 """
 
 from __future__ import annotations
@@ -91,12 +91,12 @@ __all__ = [
 
 GRAPH_MODE: Final = 0
 PYNATIVE_MODE: Final = 1
-# Levels of Python's syntax that MindSpore's compiler takes; here all of Python is taken.
+# The levels of Python syntax in MindSpore's compiler. Here every level accepts all of Python.
 STRICT, COMPATIBLE, LAX = 0, 1, 2
 
 _TARGETS: Final = ("CPU", "GPU", "Ascend")
 
-# Keywords without a meaning here, with the values they have until they are set (None: no value of their own).
+# Keywords without an effect, with their defaults (None: no default).
 _IGNORED: Final[dict[str, object]] = {
     # devices and their memory
     "device_id": 0,
@@ -146,7 +146,7 @@ _IGNORED: Final[dict[str, object]] = {
     "debug_level": 0,
 }
 
-_SILENT: Final = ("device_id",)  # a part of the name of a device, about which `device_target` warns
+_SILENT: Final = ("device_id",)  # a part of a device name; `device_target` already warns
 
 _settings: dict[str, object] = {
     "device_target": "CPU",
@@ -154,7 +154,7 @@ _settings: dict[str, object] = {
     "native": False,
     **_IGNORED,
 }
-_mode: int = PYNATIVE_MODE  # apart from the other settings, since gradient functions read it at every call
+_mode: int = PYNATIVE_MODE  # not in _settings, since gradient functions read it at every call
 _warned: set[str] = set()
 
 
@@ -182,17 +182,17 @@ def set_context(**kwargs: Unpack[Settings]) -> None:
     device_target : str
         ``"CPU"``, ``"GPU"`` or ``"Ascend"``. Everything is computed on the CPU; the latter two warn once.
     pynative_synchronize : bool
-        Whether eager calls compute each array at once. By default an outermost call of a transform or Cell may compute
-        large arrays together, when it ends or when Python reads a number; sums are then added in another order. The
-        environment variable ``DUALGRAD_SYNCHRONOUS=1`` sets it when the package is imported.
+        True computes each array of an eager call at once. By default an outermost call of a transform or Cell may
+        compute large arrays together, when it ends or when Python reads a number; it then adds sums in another order.
+        The environment variable ``DUALGRAD_SYNCHRONOUS=1`` sets it when the package is imported.
     native : bool or "force"
-        Whether recorded programs that run often become machine code, in a background thread, while the interpreter
+        True compiles recorded programs that run often to machine code, in a background thread, while the interpreter
         goes on; off by default. It needs llvmlite (``pip install 'dualgrad[native]'``) and changes no result.
-        ``"force"`` compiles every program before its first run. The environment variable ``DUALGRAD_NATIVE``, which
-        is 1 or ``force``, sets it when the package is imported.
+        ``"force"`` compiles every program before its first run. The environment variable ``DUALGRAD_NATIVE``, set to 1
+        or ``force``, sets it when the package is imported.
     **kwargs
-        Any other keyword of MindSpore 2, such as ``save_graphs`` or ``device_id``: remembered and ignored, with a
-        warning where it is set to another value than its default (``device_id`` does not warn).
+        Any other keyword of MindSpore 2, such as ``save_graphs`` or ``device_id``: stored and ignored, with a warning
+        if the value is not the default (``device_id`` does not warn).
 
     Raises
     ------
@@ -202,14 +202,15 @@ def set_context(**kwargs: Unpack[Settings]) -> None:
     ImportError
         If ``native`` is switched on and llvmlite is missing.
     RuntimeError
-        If ``native`` is switched on in a process that was forked from one that had it on.
+        If ``native`` is switched on in a fork of a process that had it on.
 
     Warns
     -----
     UserWarning
-        If the target is another device than the CPU, or a keyword that is ignored is set; each the first time.
+        If the target is not the CPU, or an ignored keyword is set to a new value; each the first time.
     RuntimeWarning
-        If ``native`` is switched on and others may write to the folder of machine code: nothing is kept on disk then.
+        If ``native`` is switched on and other users may write to the folder of machine code; nothing is then kept on
+        disk.
 
     Examples
     --------
@@ -229,7 +230,7 @@ def set_device(device_target: str, device_id: int = 0) -> None:
     device_target : str
         ``"CPU"``, ``"GPU"`` or ``"Ascend"``.
     device_id : int, optional
-        Remembered and ignored.
+        Stored and ignored.
 
     Raises
     ------
@@ -260,7 +261,7 @@ def get_context(attr_key: str) -> object:
     Returns
     -------
     object
-        What was set last, or the default.
+        The value set last, or the default.
 
     Raises
     ------
@@ -278,12 +279,12 @@ def get_context(attr_key: str) -> object:
 
 
 def _set(new: dict[str, object], where: str) -> None:
-    """Check and take over settings; called by a public function, whose caller a warning is to point at."""
+    """Check and apply settings. Warnings point at the caller of the public function that calls this."""
     global _mode
     for keyword in new:
         _check_keyword(keyword, where)
     chosen = new.pop("mode", _mode)
-    # True is an int to Python, but it names no mode.
+    # A bool is an int in Python, but not a mode.
     if not isinstance(chosen, int) or isinstance(chosen, bool) or chosen not in (GRAPH_MODE, PYNATIVE_MODE):
         raise ValueError(
             f"{where}: got mode={chosen!r}. Expected GRAPH_MODE ({GRAPH_MODE}) or PYNATIVE_MODE ({PYNATIVE_MODE})."
@@ -299,7 +300,7 @@ def _set(new: dict[str, object], where: str) -> None:
     if not isinstance(native, bool) and native != "force":
         raise ValueError(f"{where}: got native={native!r}. Expected True, False or 'force'.")
     if native != _settings["native"]:
-        from .native import switch  # needs llvmlite, and few programs ask for it
+        from .native import switch  # needs llvmlite, and few programs use it
 
         switch(native)
     synchronize(synchronous)

@@ -1,4 +1,4 @@
-"""The floating type that numbers have without another word: float32, or float64 for a whole program."""
+"""The default floating type: float32, or float64 for a whole program."""
 
 from __future__ import annotations
 
@@ -11,37 +11,37 @@ __all__ = ["get_default_dtype", "set_default_dtype"]
 
 
 def set_default_dtype(dtype: DTypeLike) -> None:
-    """Choose the floating type that numbers have without another word.
+    """Set the default floating type.
 
-    That is the type of tensors made of Python's floats (``Tensor(0.5)``, ``mnp.array([0.1, 0.2])``), of new tensors
-    whose type is not given (``mnp.zeros(3)``, ``ops.linspace(0, 1, 5)``, random numbers of ``rand`` and ``randn``), of
-    what integers become where they have to be floating (``Tensor([1, 2]) / 3``, ``mnp.exp(2)``), and of the type
-    argument ``float``. Complex numbers follow: Complex64 or Complex128. A number beside a floating tensor takes the
-    type of the tensor, whatever the default is. Parameters of layers and functions that state ``float32`` as their
-    default keep it.
+    It applies to tensors made of Python's floats (``Tensor(0.5)``, ``mnp.array([0.1, 0.2])``) and to new tensors
+    without a given type (``mnp.zeros(3)``, ``ops.linspace(0, 1, 5)``, random numbers of ``rand`` and ``randn``). It
+    also applies to integers that an operator converts to floats (``Tensor([1, 2]) / 3``, ``mnp.exp(2)``) and to the
+    type argument ``float``. Complex numbers follow: Complex64 or Complex128. A number beside a floating tensor takes
+    the type of the tensor, whatever the default is. Parameters of layers and functions whose stated default is
+    ``float32`` keep it.
 
     Parameters
     ----------
     dtype : type
-        ``dualgrad.float32``, which is the default at first, or ``dualgrad.float64``.
+        ``dualgrad.float32``, the initial default, or ``dualgrad.float64``.
 
     Raises
     ------
     TypeError
-        If `dtype` is no type of tensor elements.
+        If `dtype` is not a type of tensor elements.
     ValueError
         If it is another type than these two.
     RuntimeError
-        Inside of a function that is being differentiated, mapped or recorded.
+        Inside a function that is being differentiated, mapped or recorded.
 
     Notes
     -----
-    The setting belongs to the process, and is chosen once, at the top of a program. Workers of `dualgrad.distributed`
-    take it over with each task; other processes choose their own. Programs that were recorded are recorded anew.
+    The setting belongs to the process: set it once, at the top of a program. Workers of `dualgrad.distributed` take it
+    over with each task; other processes set their own. Recorded programs are discarded and recorded again.
 
     Examples
     --------
-    NumPy computes in float64, and code that was written for it relies on that: 0.1 has 8 digits in float32.
+    NumPy computes in float64, and code written for it relies on that: float32 holds 0.1 to only 8 digits.
 
     >>> import dualgrad as dg
     >>> import dualgrad.numpy as mnp
@@ -68,7 +68,7 @@ def set_default_dtype(dtype: DTypeLike) -> None:
 
 
 def get_default_dtype() -> DType:
-    """The floating type that numbers have without another word; `set_default_dtype` chooses it.
+    """Return the default floating type; `set_default_dtype` sets it.
 
     Returns
     -------

@@ -1,15 +1,15 @@
 """The types of tensor elements.
 
-There are fourteen `DType` objects, ``float16`` to ``complex128``, made when this module is imported and never
-again: who holds the same type holds the same object. So ``is`` and ``==`` agree, a type is a good dictionary
-key, and copies and pickles come back as the object itself.
+There are fourteen `DType` objects, ``float16`` to ``complex128``, made once when this module is imported. Equal types
+are the same object. So ``is`` and ``==`` agree, a type is a good dictionary key, and copies and pickles come back as
+the object itself.
 
-A type says what its elements are; how they are stored is NumPy's business. Each type therefore carries its
-NumPy counterpart (`DType.numpy`) and the type number by which compiled code knows it (`DType.num`).
+A type says which numbers the elements are; NumPy decides how they are stored. Each type therefore carries its NumPy
+counterpart (`DType.numpy`) and the type number that compiled code uses (`DType.num`).
 
-Mixed types follow one rule, `promote`, for every operator: the wider wins, and any float beats any integer.
-That is not NumPy's rule (there Int64 with Float16 is Float64): code that multiplies float weights by integer
-counters must not slide into double precision by doing so. The three parts of the rule:
+One rule for mixed types, `promote`, holds in every operator: the wider type wins, and any float beats any integer.
+NumPy's rule differs (there Int64 with Float16 is Float64): code that multiplies float weights by integer counters must
+not slide into double precision. The three parts of the rule:
 
 =================  ==========================================================================
 floats             Float64 > Float32 > Float16 > every integer type and Bool
@@ -17,9 +17,9 @@ integers and Bool  as NumPy: Int8 with UInt8 is Int16, UInt64 with a signed type
 complex            Complex128 when one side is Complex128 or Float64, otherwise Complex64
 =================  ==========================================================================
 
-UInt64 and a signed type have no integer type in common. Float64 rounds what has more than 53 bits, and does
-not wrap around; comparisons are exact. Cast one of the operands where the result shall be an integer. Among
-three operands or more, floats are looked for first.
+UInt64 and a signed type have no common integer type. Float64 rounds integers of more than 53 bits, and does not wrap
+around; comparisons are exact. To get an integer, cast one of the operands. Among three or more operands, floats are
+looked for first.
 
 A Python number next to a tensor is weaker than any tensor: see `scalar_result`.
 """
@@ -47,8 +47,8 @@ __all__ += _dtypes.__all__
 def promote(a: DType, b: DType) -> DType:
     """The type of a result of two tensors: the wider wins, and any float beats any integer.
 
-    The order of the operands does not matter, nor does the grouping of three of them, unless UInt64 meets a
-    signed type and a float; 0-d tensors take part like others. The rule is stated in full at the top of this module.
+    The order of the operands does not matter. Neither does the grouping of three operands, unless UInt64 meets a signed
+    type and a float. 0-d tensors count like others. The module docstring states the full rule.
 
     Parameters
     ----------
@@ -86,13 +86,13 @@ def promote(a: DType, b: DType) -> DType:
 
 
 def promotion_table() -> dict[tuple[int, int], int]:
-    """The rule of `promote` on NumPy type numbers, for compiled code.
+    """The rule of `promote` as a table of NumPy type numbers, for compiled code.
 
     Returns
     -------
     dict
-        ``(a.num, b.num)`` to ``promote(a, b).num``, for every pair of numbers that `from_num` accepts. The
-        values are always numbers that `DType.num` shows.
+        ``(a.num, b.num)`` to ``promote(a, b).num``, for every pair of numbers that `from_num` accepts. Each value is
+        the `DType.num` of its type.
 
     Examples
     --------
@@ -107,9 +107,9 @@ def promotion_table() -> dict[tuple[int, int], int]:
 def scalar_result(dtype: DType, pytype: type) -> DType:
     """The type of a result of a tensor and a Python number.
 
-    The number adapts to the tensor. Only a number of a kind that the tensor cannot hold changes the type: an
-    int next to a Bool tensor gives Int64; a float next to an integer or Bool tensor Float32; a complex next
-    to a Float64 tensor Complex128, next to any other that is not complex Complex64.
+    The number adapts to the tensor. Only a number of a kind that the tensor cannot hold changes the type. An int next
+    to a Bool tensor gives Int64; a float next to an integer or Bool tensor gives Float32. A complex number next to a
+    Float64 tensor gives Complex128, and next to any other real tensor Complex64.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ def scalar_result(dtype: DType, pytype: type) -> DType:
 
 
 # ------------------------------------------------------------------- conversions under MindSpore's names
-# All of them raise the TypeError of `as_dtype` for what is not a type.
+# All of them raise the TypeError of `as_dtype` for an object that is not a type.
 
 
 def dtype_to_nptype(type_: DType) -> type[np.generic]:
@@ -184,7 +184,7 @@ def dtype_to_nptype(type_: DType) -> type[np.generic]:
 
 
 def dtype_to_pytype(type_: DType) -> type:
-    """The Python type of numbers of a type: ``bool``, ``int``, ``float`` or ``complex``.
+    """The Python type for the numbers of a type: ``bool``, ``int``, ``float`` or ``complex``.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """Primitives of your own, valid in every mode and at every order.
 
-Most new functions need nothing from here: whatever is composed of dualgrad's operators can be differentiated as often
-as wanted. A primitive is for what is not: a function that some library computes, or a formula that is more stable, or
-much cheaper, than what the chain rule makes of its parts. There are four ways to state one:
+Most new functions need nothing from here: a composition of dualgrad's operators can be differentiated any number of
+times. Write a primitive for a function that some library computes, or for a formula that is more stable or much cheaper
+than the chain rule over its parts. There are four ways to define one:
 
 `elementwise`
     one number from each element: a kernel, and the partial derivatives as expressions;
@@ -11,12 +11,12 @@ much cheaper, than what the chain rule makes of its parts. There are four ways t
 `bilinear`
     a product, linear in each of two operands: a kernel, and its two transposes;
 `primitive`
-    anything else: a kernel, and its derivative forwards (``jvp``) or backwards (``vjp``), or both.
+    anything else: a kernel, and its derivative in forward mode (``jvp``), in reverse mode (``vjp``), or in both.
 
-The rules are written with dualgrad's own operators. They are therefore differentiated themselves when a higher order
-is asked for: one first-order rule serves gradients, Hessians, Taylor coefficients and batches. Rules have to be
-exact; for a gradient that is *meant* to differ from the derivative, give a Cell a method ``bprop``.
-`dualgrad.testing.check` tests a primitive in all of these ways with one call.
+Write the rules with dualgrad's own operators. A higher derivative then differentiates the rules: one first-order rule
+serves gradients, Hessians, Taylor coefficients and batches. Rules have to be exact; for a gradient that is *meant* to
+differ from the derivative, give a Cell a method ``bprop``.
+`dualgrad.testing.check` tests all these uses of a primitive with one call.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from .tensor import Tensor
 
 __all__ = ["Primitive", "bilinear", "elementwise", "linear", "primitive", "rows"]
 
-_CFunction: Any = ctypes.CFUNCTYPE(None).__mro__[1]  # the class of all functions of ctypes
+_CFunction: Any = ctypes.CFUNCTYPE(None).__mro__[1]  # the base class of all ctypes functions
 _INEXACT = {np.dtype(code).num for code in "efdFD"}
 
 Kernel = Callable[..., Any]
@@ -46,15 +46,15 @@ Rule = Callable[..., Any]
 
 
 class Primitive:
-    """What the functions of this module return: a function of tensors.
+    """A primitive as a function of tensors, returned by the functions of this module.
 
-    Operands are Tensors, NumPy arrays or numbers; keywords are settings, which are passed on to the kernel and the
-    rules and are not differentiated.
+    Operands are Tensors, NumPy arrays or numbers. Keywords are settings: they go to the kernel and the rules and are
+    not differentiated.
 
     Attributes
     ----------
     row : Row
-        The entry in the table of primitives.
+        Its row in the table of primitives.
 
     Examples
     --------
@@ -79,7 +79,7 @@ class Primitive:
         self._opcode = opcode
         self._settings = settings
         self._types = types
-        self._functions = functions  # the kernel and the rules, which a recording may run
+        self._functions = functions  # the kernel and the rules; a recording may run them
 
     def __call__(self, *operands: Any, **settings: Any) -> Tensor:
         """Apply the primitive."""
@@ -109,7 +109,7 @@ def _count(n: int, what: str) -> str:
 
 
 def rows() -> tuple[Row, ...]:
-    """The table of primitives: the built-in rows, then those added here.
+    """The table of primitives: the built-in rows, then the rows added here.
 
     Returns
     -------
@@ -134,7 +134,7 @@ def elementwise(
     summary: str = "",
     slope_note: str = "",
 ) -> Primitive:
-    """A primitive that makes one number of each element, stated by its kernel and its partial derivatives.
+    """Make a primitive that computes one number from each element, from its kernel and its partial derivatives.
 
     Parameters
     ----------
@@ -152,19 +152,19 @@ def elementwise(
     exact : str, optional
         The function as an expression of mpmath (``mp``), for tests of its accuracy.
     summary, slope_note : str, optional
-        What it computes, and the convention where the derivative needs one; for documentation.
+        The function in words, and the convention where the derivative needs one; for documentation.
 
     Returns
     -------
     Primitive
-        A function of as many operands as there are partials; shapes broadcast, types combine as they do for ``+``.
+        A function with one operand for each partial; shapes broadcast, types combine as for ``+``.
 
     Raises
     ------
     ValueError
-        If the name is taken or is no identifier, or a partial cannot be read.
+        If the name is taken or is not an identifier, or a partial cannot be read.
     TypeError
-        If the kernel is nothing that can be called.
+        If the kernel cannot be called.
 
     Examples
     --------
@@ -208,7 +208,7 @@ def linear(
     core: Sequence[int] | Callable[..., Sequence[int]] | None = None,
     summary: str = "",
 ) -> Primitive:
-    """A primitive that is linear in its first operand, stated by its kernel and its transpose.
+    """Make a primitive that is linear in its first operand, from its kernel and its transpose.
 
     Parameters
     ----------
@@ -218,16 +218,16 @@ def linear(
         ``kernel(x, *others, **settings)``, of NumPy arrays, returns one array.
     transpose : callable
         ``transpose(cotangent, x, *others, **settings)``, of tensors, returns the cotangent of ``x``: the map A^T where
-        the kernel is A. ``x`` is given for its shape and type.
+        the kernel is A. ``x`` gives its shape and type.
     arity : int, default 1
         Number of operands; those after the first are constants (indices, masks).
     types : {'together', 'apart'}, default 'together'
-        Whether operands are converted to a common float type or kept as they come.
+        'together' converts the operands to a common float type; 'apart' keeps them as they are.
     core : sequence of int or callable, optional
-        For each operand the number of its last axes that one application works on, if all axes before them are a
-        stack that the kernel broadcasts; see `primitive`.
+        For each operand, how many of its last axes one application works on, if the kernel broadcasts over all axes
+        before them; see `primitive`.
     summary : str, optional
-        What it computes.
+        The function in words.
 
     Returns
     -------
@@ -263,7 +263,7 @@ def bilinear(
     core: Sequence[int] | Callable[..., Sequence[int]] | None = None,
     summary: str = "",
 ) -> Primitive:
-    """A product: linear in each of two operands, stated by its kernel and its two transposes.
+    """Make a product, linear in each of two operands, from its kernel and its two transposes.
 
     Parameters
     ----------
@@ -272,8 +272,8 @@ def bilinear(
     kernel : callable
         ``kernel(x, y, **settings)``, of NumPy arrays, returns one array.
     transposes : sequence of two callables
-        The first, ``(cotangent, x, y, **settings)``, returns the cotangent of ``x``, linear in ``y``; the second that
-        of ``y``, linear in ``x``.
+        The first, ``(cotangent, x, y, **settings)``, returns the cotangent of ``x``, linear in ``y``; the second
+        returns the cotangent of ``y``, linear in ``x``.
     types, core, summary
         As for `linear`.
 
@@ -324,21 +324,21 @@ def primitive(
     core: Sequence[int] | Callable[..., Sequence[int]] | None = None,
     summary: str = "",
 ) -> Primitive:
-    """A primitive stated by its kernel and an exact rule for its derivative.
+    """Make a primitive from its kernel and an exact rule for its derivative.
 
-    One rule is enough: the derivative forwards (``jvp``), backwards (``vjp``), or, for a function that solves an
-    equation, the ``residual`` of that equation and its ``correction``. From ``jvp`` or the pair, ``vjp`` is found as
-    the transpose, and the other way round; giving ``vjp`` as well saves that work. A rule that applies the primitive
-    itself to what it is linear in (a linear solve does) cannot be transposed so: give ``vjp`` with it.
-    `dualgrad.testing.check` verifies that the rules belong together.
+    One rule is enough: the derivative in forward mode (``jvp``), in reverse mode (``vjp``), or, for a function that
+    solves an equation, the ``residual`` of that equation and its ``correction``. From ``jvp`` or the pair, dualgrad
+    derives ``vjp`` by transposition, and ``jvp`` from ``vjp``; giving ``vjp`` as well saves that work. A rule that
+    applies the primitive to an operand in which it is linear (a linear solve does) cannot be transposed: give ``vjp``
+    with it. `dualgrad.testing.check` verifies that the rules agree.
 
     Parameters
     ----------
     name : str
         A name that no built-in primitive has.
     kernel : callable
-        ``kernel(*arrays, **settings)``, of NumPy arrays, returns one array. Results that belong together (values and
-        vectors of an eigenproblem) are joined into one array by the kernel and taken apart again with slices.
+        ``kernel(*arrays, **settings)``, of NumPy arrays, returns one array. A kernel joins several results (values and
+        vectors of an eigenproblem) into one array, which slices take apart again.
     jvp : callable or sequence of callables
         For each operand ``rule(tangent, out, *operands, **settings)``, linear in the tangent, which returns the
         tangent of the result; None for slope zero. Or one callable ``rule(tangents, out, *operands, **settings)``.
@@ -354,14 +354,14 @@ def primitive(
     arity : int, default 1
         Number of operands.
     types : {'together', 'apart'}, default 'together'
-        Whether operands are converted to a common float type or kept as they come.
+        'together' converts the operands to a common float type; 'apart' keeps them as they are.
     core : sequence of int or callable, optional
-        For each operand the number of its last axes that one application works on, if all axes before them are a
-        stack that the kernel broadcasts, as the functions of ``numpy.linalg`` do: (2,) for ``inv``; or a function of
-        the settings that returns these numbers. Batches are then computed in one call; otherwise in one call for each
-        sample. A ``jvp`` may be given such stacks, too.
+        For each operand, how many of its last axes one application works on, if the kernel broadcasts over all axes
+        before them, as the functions of ``numpy.linalg`` do: (2,) for ``inv``. Also a function of the settings that
+        returns these numbers. A batch is then computed in one call; otherwise in one call for each sample. A ``jvp``
+        may get such batches, too.
     summary : str, optional
-        What it computes.
+        The function in words.
 
     Returns
     -------
@@ -370,7 +370,7 @@ def primitive(
     Raises
     ------
     ValueError
-        If the name is taken or is no identifier, neither rule is given, or the numbers of rules and operands differ.
+        If the name is taken or is not an identifier, no rule is given, or the numbers of rules and operands differ.
 
     Examples
     --------
@@ -458,7 +458,7 @@ def _check_callables(where: str, name: str, **functions: Any) -> None:
 
 
 def _kernel(name: str, kernel: Any, arity: int) -> Any:
-    """A kernel as the engine takes it: a ufunc, the address of a C function, or a function of arrays."""
+    """Convert a kernel to the engine's form: a ufunc, the address of a C function, or a function of arrays."""
     if isinstance(kernel, np.ufunc):
         if (kernel.nin, kernel.nout) != (arity, 1):
             raise ValueError(
@@ -483,11 +483,11 @@ def _kernel(name: str, kernel: Any, arity: int) -> Any:
     return kernel
 
 
-_KEPT: list[Any] = []  # C functions: the table holds their addresses
+_KEPT: list[Any] = []  # keeps C functions alive: the table holds only their addresses
 
 
 def _check_partials(name: str, partials: tuple[str | None, ...]) -> None:
-    """Read every partial once, so that a slip is an error here and not at the first gradient."""
+    """Read every partial once, so that a mistake raises here and not at the first gradient."""
     arities = {row.name: row.arity for row in table() if row.partials} | {name: len(partials), "where": 3}
     for i, partial in enumerate(partials):
         if partial is not None:

@@ -1,4 +1,4 @@
-"""A look at every result: the first nan or inf raises, and says where it comes from."""
+"""Check every result: the first nan or inf raises, and the error says where it arose."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def check_finite(*, inf: bool = True) -> Iterator[None]:
     Parameters
     ----------
     inf : bool, default True
-        Whether infinite numbers are reported; if False, only nan is.
+        If False, only nan is reported and infinite numbers are not.
 
     Returns
     -------
@@ -31,20 +31,19 @@ def check_finite(*, inf: bool = True) -> Iterator[None]:
     TypeError
         If `inf` is not a bool.
     FloatingPointError
-        From inside the block. The message names the operator, the line of your code that called it, also where its
-        derivative is taken much later, whether it is the value or a derivative and of which order, the shapes of the
-        operands, and which of them held nan or inf already.
+        Raised inside the block. The message names the operator and the line of your code that called it, even if its
+        derivative is taken much later. It says whether the array is the value or a derivative, and of which order. It
+        gives the shapes of the operands and says which already held nan or inf.
 
     Notes
     -----
-    Recorded functions and Graph mode run eagerly inside the block. Derivatives are looked at once they are complete: a
-    slope that is infinite where nothing depends on it (`ops.where`, `ops.maximum`) does no harm and is not reported.
-    Values are reported wherever they arise, also in a branch that is not taken. What is looked at is what is computed
-    on the thread that entered the block; for derivatives, by calls that begin inside it.
+    Recorded functions and Graph mode run eagerly inside the block. A derivative is checked once it is complete: a slope
+    that is infinite where nothing depends on it (`ops.where`, `ops.maximum`) is not reported. Values are reported
+    wherever they arise, also in a branch that is not taken. The check covers the thread that entered the block; for
+    derivatives, calls that begin inside it.
 
-    The order counts from the function that holds the operator. For nested derivatives the ways of taking them are
-    named from outside: "reverse over forward" is a gradient of a `jvp`. Outside of the block nothing is checked, and
-    costs nothing.
+    The order counts from the function that holds the operator. Nested derivatives are named from the outermost in:
+    "reverse over forward" is a gradient of a `jvp`. Outside the block nothing is checked, at no cost.
 
     Examples
     --------
@@ -76,7 +75,7 @@ def _report(
     operands: list[np.ndarray],
     line: tuple[str, int] | None,
 ) -> None:
-    """Raise what is known of an array that holds nan or inf."""
+    """Raise the error for an array that holds nan or inf."""
     broken = ~np.isfinite(found)
     at = tuple(int(i) for i in np.argwhere(broken)[0])
     whose = "its value" if order == 0 else f"its derivative of order {order} ({_way(order, sweeps)})"
@@ -90,7 +89,7 @@ def _report(
 
 
 def _way(order: int, sweeps: tuple[str, ...]) -> str:
-    """How a derivative is taken, from outside; what no sweep accounts for are duals, which go forward."""
+    """The modes of a nested derivative, outermost first. Levels beyond the sweeps are duals: forward mode."""
     return " over ".join([*sweeps, *["forward"] * (order - len(sweeps))])
 
 

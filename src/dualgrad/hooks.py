@@ -1,7 +1,7 @@
-"""Hooks: functions that are called with gradients, or with what a Cell takes and returns, and may replace them.
+"""Hooks: functions that receive gradients, or the inputs and outputs of a Cell, and may replace them.
 
-A hook is registered under a number of its own, in the order in which hooks are called; its handle removes it. What a
-hook returns in place of a gradient has to have the shape and the type of it.
+Each hook has its own number, and hooks run in their stored order; the handle of a hook removes it. A replacement for a
+gradient must have the gradient's shape and type.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _NUMBERS = itertools.count()
 
 
 class HookHandle:
-    """What registering a hook returns; it removes the hook, also as a context manager.
+    """The handle of a registered hook. It removes the hook, also as a context manager.
 
     Examples
     --------
@@ -40,7 +40,7 @@ class HookHandle:
         self.handle_id = number
 
     def remove(self) -> None:
-        """Remove the hook; it is not called again. Removing it twice does nothing."""
+        """Remove the hook; it does not run again. Removing it twice does nothing."""
         self._hooks.remove(self.handle_id)
 
     def __enter__(self) -> Self:
@@ -51,18 +51,18 @@ class HookHandle:
 
 
 class Hooks:
-    """Hooks by their numbers, in the order in which they are called."""
+    """Hooks by number, in the order in which they run."""
 
     def __init__(self) -> None:
         self._by_number: dict[int, Callable[..., Any]] = {}
 
     def add(self, caller: str, hook: Any, prepend: bool = False) -> HookHandle:
-        """Register a hook, after the others or before them.
+        """Register a hook, after or before the others.
 
         Raises
         ------
         TypeError
-            If it cannot be called.
+            If the hook cannot be called.
         """
         if not callable(hook):
             raise TypeError(f"{caller}: the hook is a {type(hook).__name__}; expected a function")
@@ -78,7 +78,7 @@ class Hooks:
         self._by_number.pop(number, None)
 
     def copied_from(self, other: Hooks) -> Self:
-        """Take over the hooks of another one; further changes there have no effect here. Returns self."""
+        """Copy the hooks of another object; later changes there have no effect here. Returns self."""
         self._by_number = dict(other._by_number)
         return self
 
@@ -86,18 +86,18 @@ class Hooks:
         return len(self._by_number)
 
     def items(self) -> list[tuple[int, Callable[..., Any]]]:
-        """Numbers and hooks as they are now: a hook may remove itself."""
+        """The numbers and hooks, copied, since a hook may remove itself."""
         return list(self._by_number.items())
 
 
 class GradientHooks(Hooks):
-    """The hooks of a tensor: called with the gradient by it, they give the one to use."""
+    """The hooks of a tensor: each receives the gradient by the tensor and returns the gradient to use."""
 
     def __init__(self, name: str, of_inputs: bool) -> None:
         super().__init__()
         self._name = name
         self._of_inputs = of_inputs
-        self._levels = closed_levels()  # the loops and blocks in which the tensor is made
+        self._levels = closed_levels()  # the loops and blocks in which the tensor was made
 
     def __call__(self, gradient: Any) -> Any:
         for _, hook in self.items():
@@ -118,7 +118,7 @@ class GradientHooks(Hooks):
         self._changed()
 
     def _check(self, caller: str) -> None:
-        """Raise after a loop or block that a derivative runs again: it registers the hooks of its tensors again."""
+        """Raise after a loop or block that a derivative runs again: the rerun would miss the change."""
         if self._levels and runs_again(self._levels):
             raise RuntimeError(
                 f"{caller}: the hook belongs to a tensor of a loop or block that a derivative runs again, which would "
@@ -134,20 +134,20 @@ class GradientHooks(Hooks):
 
 
 def forget_programs() -> None:
-    """Have what was recorded be recorded anew: no guard looks at the hooks of inputs and parameters."""
+    """Discard all recorded programs: no guard watches the hooks of inputs and parameters."""
     if cache := sys.modules.get("dualgrad._engine.trace.cache"):
         cache.forget_programs()
 
 
 def replaced_gradient(name: str, given: Any, gradient: Any, where: str = "") -> Any:
-    """What a hook has returned for a gradient: another one, or None to leave it.
+    """Check the gradient that a hook returned; None keeps the old gradient.
 
     Raises
     ------
     TypeError
-        If it is no Tensor, or of another type than the gradient.
+        If it is not a Tensor, or its type differs from the gradient's.
     ValueError
-        If it has another shape.
+        If its shape differs.
     """
     if given is None:
         return gradient
@@ -168,14 +168,14 @@ def replaced_gradient(name: str, given: Any, gradient: Any, where: str = "") -> 
 
 
 def replaced_gradients(name: str, given: Any, gradients: tuple[Any, ...]) -> tuple[Any, ...]:
-    """What a hook has returned for several gradients: as many, or None to leave all; for a single one it may be bare.
+    """Check the gradients that a hook returned; None keeps all. A single gradient may come without a tuple.
 
     Raises
     ------
     TypeError
-        If their number, or the type of one, is another, or one is no Tensor.
+        If their number or a type differs, or one is not a Tensor.
     ValueError
-        If one has another shape.
+        If a shape differs.
     """
     if given is None:
         return gradients

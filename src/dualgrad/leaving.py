@@ -1,8 +1,8 @@
-"""The error for numbers that would leave a derivative without a word.
+"""The error for numbers that would silently lose a derivative.
 
-Python and NumPy turn a tensor into plain numbers wherever they need one: ``math.sin(x)``, ``np.array([x, y])``,
-``array[0] = x``. While the tensor carries a derivative the result would be a constant, and the gradient wrong. So these
-ways raise. Those that say what they do (``x.asnumpy()``, ``x.item()``) and printing stay open.
+Python and NumPy turn a tensor into plain numbers wherever they need them: ``math.sin(x)``, ``np.array([x, y])``,
+``array[0] = x``. While the tensor carries a derivative, the result would be a constant and the gradient wrong. So these
+conversions raise. Explicit ones (``x.asnumpy()``, ``x.item()``) and printing are allowed.
 """
 
 from __future__ import annotations
@@ -24,29 +24,31 @@ __all__ = ["LeavesDerivativeError", "allow_leaving"]
 
 
 def never(tensor: Tensor, name: str, argument: str) -> bool:
-    """No instruction is harmless."""
+    """False: no instruction is harmless."""
     return False
 
 
 class LeavesDerivativeError(TypeError):
-    """Plain numbers were taken of a tensor that is being differentiated, or that stands for the samples of `vmap`.
+    """A tensor that is being differentiated, or that stands for the samples of `vmap`, was turned into plain numbers.
 
     The message names the transform, the type and shape of the tensor, and the line.
 
     Notes
     -----
-    What Python and NumPy do by themselves raises: ``float(x)``, ``complex(x)``, functions of `math`, ``np.asarray(x)``,
+    Implicit conversions by Python and NumPy raise: ``float(x)``, ``complex(x)``, functions of `math`,
+    ``np.asarray(x)``,
     ``np.array([x, y])``, assignment of a tensor into an array, compiled functions of SciPy, ``out=`` arrays, DLPack,
     pickles, `numpy.save`. Use ``dualgrad.ops`` and ``dualgrad.numpy`` there: ``dualgrad.numpy.array([x, y])`` and
     ``Tensor([x, y])`` join tensors and keep their derivatives.
 
-    Where a constant is meant, say so: ``x.asnumpy()``, ``x.item()``, ``x.tolist()`` or ``ops.stop_gradient(x)``; call
+    Where you mean a constant, write ``x.asnumpy()``, ``x.item()``, ``x.tolist()`` or ``ops.stop_gradient(x)``; call
     code of others in a block ``with dualgrad.allow_leaving():``. Printing, ``bool(x)``, comparisons, ``int(x)`` and
+    indices are always allowed.
     indices are allowed as they are.
 
-    An error that is caught still counts. The function that is being differentiated would go on with a constant, so its
-    transform raises this error when the function has returned, and names the line. So it does where Python asks for
-    numbers of all samples (``bool(x)`` inside `vmap`), and the error is caught.
+    Catching the error does not help. The differentiated function would go on with a constant, so its transform raises
+    this error when the function returns, and names the line. The same holds where Python wants one number of all
+    samples (``bool(x)`` inside `vmap`) and the code catches the error.
 
     Examples
     --------
@@ -70,10 +72,10 @@ install(leaving=LeavesDerivativeError)
 
 @contextmanager
 def allow_leaving() -> Iterator[None]:
-    """Inside the block, plain numbers may be taken of tensors that carry a derivative: they are constants.
+    """Inside the block, tensors that carry a derivative may be turned into plain numbers: they are constants.
 
-    For code that takes numbers on purpose, or tries whether it can: ``try: float(x)``. Outside of such a block that
-    raises `LeavesDerivativeError`, also where the code catches the error.
+    Use it for code that takes numbers on purpose, or tries whether it can: ``try: float(x)``. Outside the block that
+    raises `LeavesDerivativeError`, even if the code catches the error.
 
     Returns
     -------
@@ -81,11 +83,11 @@ def allow_leaving() -> Iterator[None]:
 
     Notes
     -----
-    A tensor inside `vmap` stands for all samples at once, so there is no number to take. That raises in the block, too;
-    code that catches the error there may go on.
+    A tensor inside `vmap` stands for all samples at once, so it has no single number. Taking one raises inside the
+    block, too; code that catches the error there may go on.
 
-    Recorded functions (`jit`, Graph mode) run eagerly if they take numbers, as everywhere. The block belongs to the
-    thread, or to the task, that has entered it.
+    As everywhere, recorded functions (`jit`, Graph mode) run eagerly if they take numbers. The block belongs to the
+    thread or task that entered it.
 
     Examples
     --------
@@ -117,15 +119,15 @@ def stay(
     Parameters
     ----------
     tensor : Tensor
-        Whose numbers are about to be taken.
+        The tensor whose numbers are about to be taken.
     what : str
-        Who takes them, for the message.
+        The reader of the numbers, for the message.
     caller : frame, optional
-        Where they are asked for.
+        The frame that takes the numbers.
     harmless : callable, optional
-        Whether nothing is lost, of the tensor and the instruction that the frame is at, its name and its argument.
+        ``harmless(tensor, name, argument)`` is True if the instruction of the frame loses nothing.
     instead : str, optional
-        What to use, for the message.
+        The alternative that the message advises.
 
     Raises
     ------
@@ -151,12 +153,12 @@ def stay(
 
 
 def stay_beside_scipy(tensor: Tensor, caller: FrameType) -> None:
-    """`stay` where SciPy makes an array of a tensor: the message names SciPy's function, and says what to do.
+    """`stay` where SciPy makes an array of a tensor: the message names SciPy's function and gives advice.
 
     Parameters
     ----------
     tensor : Tensor
-        Whose numbers SciPy is about to take.
+        The tensor whose numbers SciPy is about to take.
     caller : frame
         The innermost frame of SciPy.
 
@@ -169,7 +171,7 @@ def stay_beside_scipy(tensor: Tensor, caller: FrameType) -> None:
         return
     name, frame = caller.f_globals["__name__"], caller
     while (module := frame.f_globals.get("__name__", "")).startswith("scipy."):
-        if "<locals>" not in frame.f_code.co_qualname:  # the last one is what the user called; decorators lie between
+        if "<locals>" not in frame.f_code.co_qualname:  # the last is the user's call; decorators lie between
             name = f"{module.split('._')[0]}.{frame.f_code.co_qualname}"
         if frame.f_back is None:
             break
@@ -183,8 +185,8 @@ def stay_beside_scipy(tensor: Tensor, caller: FrameType) -> None:
 
 
 def _instruction(frame: FrameType) -> tuple[str, str]:
-    """The name and argument of the instruction that a frame of Python code is at."""
-    import dis  # not needed but for errors
+    """The name and argument of the instruction that a Python frame is executing."""
+    import dis  # only errors need it
 
     for found in dis.get_instructions(frame.f_code):
         if found.offset == frame.f_lasti:
@@ -193,11 +195,11 @@ def _instruction(frame: FrameType) -> tuple[str, str]:
 
 
 def formats(tensor: Tensor, name: str, argument: str) -> bool:
-    """Whether an instruction prints a number: ``"%.3f" % x``."""
+    """True if an instruction formats a number: ``"%.3f" % x``."""
     return name == "BINARY_OP" and argument == "%"
 
 
 def picks(tensor: Tensor, name: str, argument: str) -> bool:
-    """Whether an instruction reads an item of an array, ``array[t]``: no derivative passes through an index."""
+    """True if an instruction reads an item of an array, ``array[t]``: no derivative passes through an index."""
     reads = name == "BINARY_SUBSCR" or (name == "BINARY_OP" and argument == "[]")
     return reads and (tensor.dtype.is_int or tensor.dtype.is_bool)

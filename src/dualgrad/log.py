@@ -1,7 +1,7 @@
-"""Messages of programs, under MindSpore's names: Python's `logging`, with a logger called ``dualgrad``.
+"""Log messages under MindSpore's names: Python's `logging`, with a logger called ``dualgrad``.
 
-Messages from `warning` on are shown. The environment variable ``GLOG_v`` chooses another level when the package is
-imported: 0 for `debug`, 1 for `info`, 2 for `warning`, 3 for `error` and 4 for `critical`.
+Messages of level `warning` and above are shown. The environment variable ``GLOG_v`` sets another level when the package
+is imported: 0 for `debug`, 1 for `info`, 2 for `warning`, 3 for `error` and 4 for `critical`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _LOGGER: Final = logging.getLogger("dualgrad")
 
 
 def _start() -> None:
-    """Read the environment once."""
+    """Set the level and a handler if the environment asks for it."""
     wanted = os.environ.get("GLOG_v", "")
     if not wanted:
         return
@@ -41,7 +41,7 @@ def debug(msg: Any, *args: Any, **kwargs: Any) -> None:
 
 
 def info(msg: Any, *args: Any, **kwargs: Any) -> None:
-    """Log what goes on; arguments as in `logging.info`.
+    """Log an event; arguments as in `logging.info`.
 
     Examples
     --------
@@ -52,22 +52,22 @@ def info(msg: Any, *args: Any, **kwargs: Any) -> None:
 
 
 def warning(msg: Any, *args: Any, **kwargs: Any) -> None:
-    """Log what may be a mistake; arguments as in `logging.warning`."""
+    """Log a possible mistake; arguments as in `logging.warning`."""
     _LOGGER.warning(msg, *args, stacklevel=2, **kwargs)
 
 
 def error(msg: Any, *args: Any, **kwargs: Any) -> None:
-    """Log what went wrong; arguments as in `logging.error`."""
+    """Log a failure; arguments as in `logging.error`."""
     _LOGGER.error(msg, *args, stacklevel=2, **kwargs)
 
 
 def critical(msg: Any, *args: Any, **kwargs: Any) -> None:
-    """Log what ends the program; arguments as in `logging.critical`."""
+    """Log an error that ends the program; arguments as in `logging.critical`."""
     _LOGGER.critical(msg, *args, stacklevel=2, **kwargs)
 
 
 def get_level() -> str:
-    """Return the level from which on messages are shown, as a number in text.
+    """Return the lowest level that is shown, as a digit.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def get_level() -> str:
 
 
 def get_log_config() -> dict[str, str]:
-    """Return the settings as text, by the names of environment variables.
+    """Return the settings as texts, by the names of environment variables.
 
     Examples
     --------

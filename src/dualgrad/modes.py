@@ -1,4 +1,4 @@
-"""`jit`, `mutable` and their kin: what code written for graphs says about its functions, classes and arguments."""
+"""`jit`, `mutable` and related decorators: statements of graph code about its functions, classes and arguments."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ if TYPE_CHECKING:
 
 
 def jit(fn: Callable[..., Any] | None = None, *, pure: bool = False, **options: Any) -> Callable[..., Any]:
-    """Have a function or Cell recorded and replayed, whatever the mode.
+    """Record and replay a function or Cell, whatever the mode.
 
-    The first two calls with arguments of a kind go through the function, and what they compute is written down as a
-    flat program; from the third call on the program is run, without the Python of the function. Results are the
-    same. What is large, and not looked at, is computed by the program in the first two calls already.
+    The first two calls with a signature run the function and record its operations as a flat program. From the third
+    call on the program runs, without the Python of the function. Results are the same. Already in the first two calls
+    the program computes large arrays that Python does not read.
 
     Parameters
     ----------
     fn : callable
         A function, method or Cell, with any derivatives inside or around it.
     pure : bool, default False
-        Your promise that the result depends on nothing but the arguments and on Parameters and other tensors. Then
-        nothing else is looked at: no guards, no cost for them, and no notice of a global, attribute, list or array that
-        changes. The program of the first calls is replayed for ever, as `jax.jit` does it.
+        Your promise that the result depends only on the arguments and on Parameters and other tensors. Then there are
+        no guards, at no cost, and changes of a global, attribute, list or array go unnoticed. The program of the first
+        calls is replayed for ever, as with `jax.jit`.
     **options
         Accepted so that ported code runs; they have no meaning here.
 
@@ -56,19 +56,19 @@ def jit(fn: Callable[..., Any] | None = None, *, pure: bool = False, **options: 
 
     Notes
     -----
-    Parameters and tensors the function captures are read at each call, so that an optimiser's step or `set_data` is
-    seen; updates of them, and random draws, are part of the program. Other shapes, types, nesting or values of
-    arguments that are no tensors are recorded separately.
+    Captured Parameters and tensors are read at each call, so an optimiser's step or `set_data` takes effect. Updates of
+    them, and random draws, are part of the program. Other shapes, types or nesting, and other values of arguments that
+    are not tensors, are recorded separately.
 
-    All else that the executed code can reach has a guard: globals, closures, defaults, attributes of objects and
-    classes, containers and NumPy arrays of any size. Before each replay the guards are compared, and where one has
-    changed the function is recorded anew.
+    Guards watch everything else that the executed code can reach: globals, closures, defaults, attributes of objects
+    and classes, containers and NumPy arrays of any size. Each replay compares the guards first; if one has changed, the
+    function is recorded again.
 
-    What no guard can follow makes calls of that signature run eagerly from then on, after one warning that says why:
-    numbers that Python asks for and that depend on the arguments (``if x > 0``, ``float(x)``, ``print(x)``),
-    generators, files, clocks, random numbers from elsewhere than ``dualgrad.ops``, compiled objects of other packages,
-    containers and attributes outside that the function itself changes. :doc:`/howto/recording` has the whole contract.
-    Printing is done while the function is recorded only.
+    Some things cannot be guarded. Calls of that signature then run eagerly, after one warning that names the reason:
+    numbers that Python reads and that depend on the arguments (``if x > 0``, ``float(x)``, ``print(x)``), generators,
+    files, clocks, random numbers from elsewhere than ``dualgrad.ops``, compiled objects of other packages, outside
+    containers and attributes that the function itself changes. :doc:`/howto/recording` has the whole contract. Printing
+    happens only while the function is recorded.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def jit(fn: Callable[..., Any] | None = None, *, pure: bool = False, **options: 
 
 
 def mutable(input_data: A, dynamic_len: bool = False) -> A:
-    """Return the argument: tuples, lists and dicts of tensors are differentiated as they are.
+    """Return the argument: tuples, lists and dicts of tensors can be differentiated without a mark.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ if TYPE_CHECKING:
 def ms_function(
     fn: Callable[..., Any] | None = None, input_signature: Any = None, hash_args: Any = None, jit_config: Any = None
 ) -> Callable[..., Any]:
-    """Have a function recorded and replayed: the former name of `jit`.
+    """Record and replay a function: the former name of `jit`.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def ms_function(
 
 
 def jit_class(cls: C) -> C:
-    """Return the class: recorded functions use objects of any class.
+    """Return the class: recorded functions can use objects of any class.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ def jit_class(cls: C) -> C:
     Raises
     ------
     TypeError
-        If it is no class.
+        If it is not a class.
 
     Examples
     --------
@@ -208,7 +208,7 @@ def ms_class(cls: C) -> C:
     Raises
     ------
     TypeError
-        If it is no class.
+        If it is not a class.
 
     Examples
     --------
@@ -227,7 +227,7 @@ def _class(name: str, cls: C) -> C:
 
 
 def lazy_inline(fn: Callable[..., Any] | None = None, attrs: Any = None, policy: Any = None) -> Callable[..., Any]:
-    """Return the function: graphs have no parts that are compiled apart here.
+    """Return the function: no part of a graph is compiled separately here.
 
     Parameters
     ----------
@@ -265,7 +265,7 @@ def lazy_inline(fn: Callable[..., Any] | None = None, attrs: Any = None, policy:
 
 
 def no_inline(fn: F) -> F:
-    """Return the function: graphs have no parts that are compiled apart here.
+    """Return the function: no part of a graph is compiled separately here.
 
     Parameters
     ----------
@@ -297,7 +297,7 @@ def no_inline(fn: F) -> F:
 
 
 class JitConfig:
-    """Options of a compiler that does not exist here; they are remembered.
+    """Options of a compiler that does not exist here; they are only stored.
 
     Parameters
     ----------
@@ -309,7 +309,7 @@ class JitConfig:
     Attributes
     ----------
     jit_config_dict : dict
-        All of them.
+        All options.
 
     Examples
     --------
@@ -338,7 +338,7 @@ class JitConfig:
 
 
 class _Executor:
-    """What MindSpore's eager mode is controlled by. Results are there when they are asked for; none is waited for."""
+    """The control object of MindSpore's eager mode. Here results need no waiting."""
 
     def sync(self) -> None:
         """Return at once."""

@@ -1,8 +1,7 @@
 """Settings of MindSpore's parallel training, for a program that is one process.
 
-Everything is computed by the process that asks for it. So what says how work is divided among processes is remembered,
-with one warning, and what says that there are others is refused: gradients would be averaged over processes that do
-not exist.
+This process computes everything itself. A setting that divides work among processes is stored, with one warning. A
+setting that claims other processes is refused: gradients would be averaged over processes that do not exist.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ class ParallelMode:
     MODE_LIST: Final = (STAND_ALONE, DATA_PARALLEL, HYBRID_PARALLEL, SEMI_AUTO_PARALLEL, AUTO_PARALLEL)
 
 
-# The settings, with the values that they have until they are set.
+# The settings with their defaults.
 _DEFAULTS: Final[dict[str, object]] = {
     "device_num": 1,
     "global_rank": 0,
@@ -63,7 +62,7 @@ _DEFAULTS: Final[dict[str, object]] = {
     "communi_parallel_mode": "all_group_parallel",
     "enable_alltoall": False,
 }
-# Settings that would say that there are more processes than this one.
+# Settings that would claim more processes than this one.
 _OF_ONE_PROCESS: Final = ("device_num", "global_rank", "pipeline_stages")
 
 _settings: dict[str, object] = dict(_DEFAULTS)
@@ -71,7 +70,7 @@ _warned = False
 
 
 def set_auto_parallel_context(**kwargs: object) -> None:
-    """Remember settings of parallel training; they change nothing in a program that is one process.
+    """Store settings of parallel training; they have no effect in a single process.
 
     Parameters
     ----------
@@ -81,13 +80,13 @@ def set_auto_parallel_context(**kwargs: object) -> None:
     Raises
     ------
     ValueError
-        If a keyword or the parallel mode is not known, or `device_num`, `global_rank` or `pipeline_stages` say that
-        there are other processes.
+        If a keyword or the parallel mode is not known, or `device_num`, `global_rank` or `pipeline_stages` claim other
+        processes.
 
     Warns
     -----
     UserWarning
-        The first time that another mode than ``"stand_alone"`` is set.
+        The first time that a mode other than ``"stand_alone"`` is set.
 
     Examples
     --------
@@ -133,7 +132,7 @@ def get_auto_parallel_context(attr_key: str) -> object:
     Returns
     -------
     object
-        What was set last, or the default.
+        The value set last, or the default.
 
     Raises
     ------
@@ -151,7 +150,7 @@ def get_auto_parallel_context(attr_key: str) -> object:
 
 
 def reset_auto_parallel_context() -> None:
-    """Forget all that `set_auto_parallel_context` has set.
+    """Restore the defaults of all settings.
 
     Examples
     --------
@@ -188,7 +187,7 @@ def _get_full_batch() -> object:
 
 
 def _get_device_num() -> int:
-    """There is one process."""
+    """The number of devices: 1."""
     return 1
 
 
@@ -197,12 +196,12 @@ def _get_stage_device_num() -> int:
 
 
 def _get_global_rank() -> int:
-    """The number of the only process."""
+    """The rank of the only process."""
     return 0
 
 
 def _is_role_pserver() -> bool:
-    """Whether this process only keeps parameters for others."""
+    """False: this process does not serve parameters to others."""
     return False
 
 

@@ -1,14 +1,13 @@
-"""Parameters: tensors with a name that a model keeps, differentiates and changes.
+"""Parameters: named tensors that a model keeps, differentiates and changes.
 
-A `Parameter` is a `Tensor`, so it works in every operator; the results are plain tensors. What it adds is
-identity. Its value may be replaced (`set_data`, an optimiser's step) while the object stays the same, and it
-is the object, not the value, that gradient functions are asked about. Values themselves are immutable:
-replacing one points the handle at another value, so nothing that a derivative has yet to read can change
-behind its back.
+A `Parameter` is a `Tensor`, so it works in every operator; the results are plain tensors. In addition it has an
+identity. Its value may be replaced (`set_data`, an optimiser's step) while the object stays the same, and gradient
+functions name the object, not the value. Values themselves are immutable: a replacement points the handle at another
+value, so no number changes that a derivative has yet to read.
 
-Names have two parts. The *own name* is what the user gave, or else the attribute under which a Cell first
-took the parameter; the path of the Cells around it is put in front (`fc.weight`). Keeping the own name apart
-lets a Cell move to another parent, or into a second one, without names that grow at every move.
+A name has two parts. The *own name* is given by the user, or is the attribute under which a Cell first took the
+parameter. The path of the surrounding Cells comes in front (`fc.weight`). The own name is stored separately, so that a
+Cell can move to another parent, or into a second one, without names that grow at every move.
 """
 
 from __future__ import annotations
@@ -31,11 +30,11 @@ __all__ = ["Parameter", "ParameterTuple"]
 
 _running_number = itertools.count(1)
 _INT32 = np.iinfo(np.int32)
-# Kinds of types: a value may be cast within its kind or upwards.
+# A value may be cast within its kind or upwards.
 
 
 def _first_value(data: Any) -> Tensor:
-    """Give a new Parameter's data as a tensor; a bare Python int counts as Int32 where it fits."""
+    """Convert a new Parameter's data to a tensor; a bare Python int becomes Int32 where it fits."""
     if isinstance(data, Tensor):
         return data._detached()
     if isinstance(data, int) and not isinstance(data, bool):
@@ -49,7 +48,7 @@ def _first_value(data: Any) -> Tensor:
 
 
 def _restore(cls: type[Parameter], value: Tensor) -> Parameter:
-    """Make a bare handle of class `cls` on `value`; copying and unpickling then fill in its attributes."""
+    """Make a bare handle of class `cls` on `value`. Copying and unpickling then fill in its attributes."""
     parameter = cls.__new__(cls)
     parameter._rebind(value)
     parameter._is_parameter = True
@@ -62,13 +61,13 @@ class Parameter(Tensor):
     Parameters
     ----------
     default_input : Tensor, array, number or list of numbers
-        The first value. A NumPy array keeps its type, a Python int is Int32, Python floats are Float32. It is a
-        constant: a Parameter is what derivatives are taken by, so none passes through it to what it was made of.
+        The first value. A NumPy array keeps its type, a Python int is Int32, Python floats are Float32. It counts as a
+        constant: derivatives end at a Parameter and do not pass to the data it was made of.
     name : str, optional
-        Without one it is called ``Parameter#1``, ``Parameter#2`` and so on until a Cell takes it under the
-        name of an attribute.
+        The default is ``Parameter#1``, ``Parameter#2`` and so on, until a Cell takes the parameter under the name of an
+        attribute.
     requires_grad : bool, default True
-        Whether the parameter is one of a Cell's `trainable_params`. The gradient of a frozen one is zero.
+        True puts the parameter among a Cell's `trainable_params`. The gradient of a frozen one is zero.
     layerwise_parallel, parallel_optimizer, storage_format
         Accepted so that ported code runs; they have no meaning here.
 
@@ -103,7 +102,7 @@ class Parameter(Tensor):
         parallel_optimizer: bool = True,
         storage_format: str = "",
     ) -> None:
-        # Not by the constructor of Tensor, which would copy: values are immutable and can be shared.
+        # The constructor of Tensor would copy, but values are immutable and can be shared.
         self._rebind(_first_value(default_input))
         self._is_parameter = True
         if name is None:
@@ -113,16 +112,16 @@ class Parameter(Tensor):
             self.name = name
         self.requires_grad = requires_grad
 
-    # Identity: the name and whether the parameter is trained.
+    # Identity: the name and `requires_grad`.
 
     @property
     def cache_enable(self) -> bool:
-        """Whether the value is kept by a server of parameters: it is not."""
+        """False: no parameter server keeps the value."""
         return False
 
     @property
     def layerwise_parallel(self) -> bool:
-        """Whether processes hold parts of the value: each has all of it."""
+        """False: every process holds the whole value."""
         return False
 
     @property
@@ -139,19 +138,19 @@ class Parameter(Tensor):
         self._name = self._own_name = name
 
     def _place(self, prefix: str, attribute: str) -> None:
-        """Put `prefix` before the own name, which is `attribute` for a parameter without a name."""
+        """Put `prefix` before the own name. A parameter without a name takes `attribute` as its own name."""
         if self._own_name is None:
             self._own_name = attribute
         self._name = prefix + self._own_name
 
     @property
     def _is_placed(self) -> bool:
-        """Whether a Cell has put a path in front of the own name."""
+        """True if a Cell has put a path before the own name."""
         return self._own_name is not None and self._name != self._own_name
 
     @property
     def requires_grad(self) -> bool:
-        """Whether the parameter is trained; the gradient of a frozen one is zero."""
+        """True if the parameter is trained. The gradient of a frozen parameter is zero."""
         return self._requires_grad
 
     @requires_grad.setter
@@ -179,13 +178,13 @@ class Parameter(Tensor):
         return +self
 
     def set_data(self, data: Any) -> Parameter:
-        """Replace the value; whoever holds the parameter sees the new one.
+        """Replace the value for every holder of the parameter.
 
         Parameters
         ----------
         data : Tensor, array, number or list of numbers
-            Must have the parameter's shape; a constant, as at first. It is cast to the parameter's type within its
-            kind or upwards (Float64 into Float32, Int64 into Float32), never downwards (Float32 into Int32).
+            Must have the parameter's shape; counts as a constant. It is cast to the parameter's type within its kind or
+            upwards (Float64 into Float32, Int64 into Float32), never downwards (Float32 into Int32).
 
         Returns
         -------
@@ -227,7 +226,7 @@ class Parameter(Tensor):
         return self.set_data(value)
 
     def _tensor_of(self, data: Any) -> Tensor:
-        """Read numbers exactly: a Python float must not pass through Float32 on its way to Float64."""
+        """Convert numbers exactly: a Python float must not pass through Float32 on its way to Float64."""
         if holds_tensor(data):
             return Tensor(data)._detached()
         array = np.asarray(data)
@@ -275,7 +274,7 @@ class Parameter(Tensor):
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
         if not isinstance(memo, dict):
             raise TypeError(f"__deepcopy__: memo must be a dict, got {type(memo).__name__}")
-        # The value is immutable and can be shared; attributes that the user has added may not be.
+        # The value is immutable and can be shared; attributes that the user added may be mutable.
         twin = memo[id(self)] = _restore(type(self), self._detached())
         twin.__dict__.update(copy.deepcopy(self.__dict__, memo))
         return twin
@@ -306,7 +305,7 @@ class ParameterTuple(tuple[Parameter, ...]):
     Parameters
     ----------
     iterable : iterable of Parameter
-        A list, a tuple, or what `Cell.get_parameters` gives. It may be empty.
+        A list, a tuple, or the result of `Cell.get_parameters`. It may be empty.
 
     Raises
     ------
@@ -352,7 +351,7 @@ class ParameterTuple(tuple[Parameter, ...]):
         Parameters
         ----------
         prefix : str
-            What is put in front of the names.
+            The text before the dot.
         init : str, number, Tensor or Initializer, default 'same'
             As in `Parameter.clone`.
 
@@ -378,4 +377,4 @@ class ParameterTuple(tuple[Parameter, ...]):
             yield twin
 
 
-as_plain_tuple(ParameterTuple)  # gradients are no Parameters
+as_plain_tuple(ParameterTuple)  # gradients are not Parameters, so they come in a plain tuple

@@ -1,7 +1,7 @@
-"""What code written for MindSpore may ask for: its convention of complex gradients, and warnings where numbers differ.
+"""Options for code written for MindSpore: its convention of complex gradients, and warnings where numbers differ.
 
-Neither is on by itself, since code written for dualgrad asks for neither. Whoever runs ported code sets both at the top
-of the program by `follow`. Each place of the user's code is named once for each difference.
+Both are off by default, since code written for dualgrad needs neither. A ported program sets them once, at its top,
+with `follow`. Each line of user code warns once for each difference.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ _PACKAGE: Final = os.path.join(os.path.dirname(__file__), "")
 _CONJ: Final = _engine.OPCODES["conj"]
 _said: set[tuple[str, str, int]] = set()
 
-# Read at each call of what may differ, so not in a dict.
+# Module globals and not in a dict, since calls whose numbers may differ read them each time.
 warned: bool = False
 convention: str = "jax"
 
 
 class PortingWarning(UserWarning):
-    """A number differs from MindSpore's on purpose; `dualgrad.porting.follow` has the warnings switched on.
+    """A number differs from MindSpore's on purpose; `dualgrad.porting.follow` switches these warnings on.
 
     Examples
     --------
@@ -47,32 +47,32 @@ class PortingWarning(UserWarning):
 
 
 def follow(*, differences: bool | None = None, complex_gradients: str | None = None) -> None:
-    """Set how much ported code is told of differences, and which complex gradients it gets.
+    """Choose the warnings about differences and the convention of complex gradients for ported code.
 
-    All arguments are checked before any of them takes effect. Programs that were recorded are recorded anew.
+    All arguments are checked before any of them takes effect. Recorded programs are discarded and recorded again.
 
     Parameters
     ----------
     differences : bool, optional
-        Whether `PortingWarning` says where a number differs from MindSpore's on purpose, once for each line of code:
-        where the mean of integers is taken, a derivative meets a cast to integers, a gradient by an integer tensor is
-        not cut off, a gradient is complex, or belongs to a tuple, list or dict that MindSpore leaves out.
+        If True, `PortingWarning` reports where a number differs from MindSpore's on purpose, once for each line of
+        code: the mean of integers, a derivative that meets a cast to integers, a gradient by an integer tensor that is
+        not rounded to integers, a complex gradient, or a gradient of a tuple, list or dict that MindSpore leaves out.
     complex_gradients : {'jax', 'mindspore'}, optional
-        The convention of `GradOperation`, `grad` and `value_and_grad`. That of MindSpore is the complex conjugate, of
-        sensitivities and gradients.
+        The convention of `GradOperation`, `grad` and `value_and_grad`. MindSpore's convention conjugates sensitivities
+        and gradients.
 
     Raises
     ------
     TypeError
-        If `differences` is no bool.
+        If `differences` is not a bool.
     ValueError
         If the convention is not known.
 
     Notes
     -----
-    For a real function f of z = x + iy the gradient is ∂f/∂x - i ∂f/∂y in JAX's convention, and ∂f/∂x + i ∂f/∂y in that
-    of MindSpore (and PyTorch), which points uphill. For a holomorphic f they are f'(z) and its conjugate. What passes
-    inside of a backward pass (the cotangents that `vjp`, `bprop` and hooks are given) has JAX's convention throughout.
+    For a real function f of z = x + iy the gradient is ∂f/∂x - i ∂f/∂y in JAX's convention, and ∂f/∂x + i ∂f/∂y in
+    MindSpore's (and PyTorch's), which points uphill. For a holomorphic f they are f'(z) and its conjugate. Inside a
+    backward pass, all cotangents (also those given to `vjp`, `bprop` and hooks) follow JAX's convention.
 
     Examples
     --------
@@ -97,14 +97,14 @@ def follow(*, differences: bool | None = None, complex_gradients: str | None = N
 
 
 def checked_convention(where: str, name: Any) -> str:
-    """The convention of complex gradients, if it is one."""
+    """Check the name of a convention of complex gradients."""
     if not one_of(name, CONVENTIONS):
         raise ValueError(f"{where}: complex_gradients is {name!r}; expected one of {', '.join(map(repr, CONVENTIONS))}")
     return name
 
 
 def note(what: str, message: str) -> None:
-    """Warn of a difference at the user's line, if that was not done before."""
+    """Warn of a difference at the user's line, once."""
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame = frame.f_back
@@ -121,19 +121,19 @@ def note(what: str, message: str) -> None:
 
 
 def note_cast(name: str, x: Tensor, to_integers: bool) -> None:
-    """Say that no derivative passes a cast to integers."""
+    """Warn that no derivative passes a cast to integers."""
     if to_integers and (x.dtype.is_float or x.dtype.is_complex) and on_tape(x):
         note(name, "a derivative meets a cast to integers, whose slope is 0; MindSpore takes it for 1")
 
 
 def note_mean(x: Tensor) -> None:
-    """Say that the mean of integers is a floating number."""
+    """Warn that the mean of integers is a floating number."""
     if x.dtype.is_int:
         note("mean", "the mean of integers is Float32; MindSpore cuts it off to an integer")
 
 
 def note_gradients(name: str, inputs: Any, gradients: Any, conjugated: bool) -> None:
-    """Say what is different about gradients."""
+    """Warn of complex gradients and of gradients by integers."""
     if any(t.dtype.is_complex for t in tensors_in(gradients)) and not conjugated:
         note(
             name,
@@ -149,7 +149,7 @@ def note_gradients(name: str, inputs: Any, gradients: Any, conjugated: bool) -> 
 
 
 def note_nests(name: str, inputs: tuple[Any, ...]) -> None:
-    """Say that a gradient belongs to a tuple, list or dict."""
+    """Warn that a tuple, list or dict has a gradient."""
     if any(isinstance(x, tuple | list | dict) and tensors_in(x) for x in inputs):
         note(
             name,

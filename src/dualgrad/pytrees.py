@@ -15,34 +15,34 @@ def register_pytree(
     flatten: Callable[[Any], tuple[Sequence[Any], Any]],
     unflatten: Callable[[Any, list[Any]], Any],
 ) -> None:
-    """Let objects of a class stand wherever a transform takes or returns tensors.
+    """Let transforms take and return objects of a class as containers of tensors.
 
     Tuples, lists, dicts, their subclasses, named tuples, dataclasses and classes made by attrs need no registration.
 
     Parameters
     ----------
     cls : type
-        The class; subclasses of it are registered by themselves.
+        The class; its subclasses are registered with it.
     flatten : callable
-        ``flatten(x)`` returns ``(children, aux)``: a tuple or list of what `x` holds, tensors or further nests, always
-        in the same order, and whatever else is needed to make another one.
+        ``flatten(x)`` returns ``(children, aux)``: a tuple or list of the tensors or nests in `x`, always in the same
+        order, and any other data needed to make a similar object.
     unflatten : callable
-        ``unflatten(aux, children)`` returns an object with other children in their places. They may be tensors of other
-        shapes, or nests of tensors (a Jacobian has those), so it should not look at them.
+        ``unflatten(aux, children)`` returns an object with new children in their places. They may be tensors of other
+        shapes, or nests of tensors (as in a Jacobian), so it should not inspect them.
 
     Raises
     ------
     TypeError
-        If `cls` is no class, or one that is a leaf or a pytree by itself (Tensor, Cell, tuple, list, dict); if
-        `flatten` or `unflatten` is no function. Later, if `flatten` returns something else.
+        If `cls` is not a class, or already a leaf or a pytree (Tensor, Cell, tuple, list, dict); if `flatten` or
+        `unflatten` is not a function. Later, if `flatten` returns something else.
     ValueError
         If the class is registered already.
 
     Notes
     -----
-    A registration takes precedence over what a class is by itself, so it also says how a dataclass is to be taken apart
-    whose attributes depend on each other. Gradients of an object are an object of its class, whose children without
-    tensors are kept as they are.
+    A registration takes precedence over the default treatment of a class. So it also serves dataclasses whose
+    attributes depend on each other. The gradient of an object is an object of its class; children without tensors stay
+    as they are.
 
     Examples
     --------

@@ -1,9 +1,8 @@
 """The library's own source of random numbers.
 
 Initial values and random layers draw from one generator, so that a single `set_seed` makes a run repeatable.
-NumPy's global state is neither read nor changed: a library that reseeds `np.random` behind the user's back
-spoils experiments that have nothing to do with it. NumPy's generators lock themselves, so threads may draw at
-the same time (in an order nobody promises).
+NumPy's global state is neither read nor changed: a library that reseeds `np.random` spoils unrelated experiments.
+NumPy's generators lock themselves, so threads may draw at the same time (in no fixed order).
 """
 
 from __future__ import annotations
@@ -19,9 +18,7 @@ from ._engine.primitives.execute import unrepeatable
 __all__ = ["generator", "get_seed", "set_seed"]
 
 _seed: int | None = None
-_generator: np.random.Generator | None = (
-    None  # made when it is needed first: NumPy's random numbers take time to import
-)
+_generator: np.random.Generator | None = None  # made on first use: NumPy's random numbers take time to import
 
 
 def set_seed(seed: int) -> None:
@@ -62,7 +59,7 @@ def set_seed(seed: int) -> None:
 
 
 def get_seed() -> int | None:
-    """Return the seed given last to `set_seed`, or None if there was none.
+    """Return the last seed of `set_seed`, or None.
 
     Returns
     -------
@@ -80,9 +77,9 @@ def get_seed() -> int | None:
 
 
 def generator() -> np.random.Generator:
-    """Return the generator that everything random in the library draws from.
+    """Return the generator that all random functions of the library draw from.
 
-    It is replaced by `set_seed`: ask for it at each use and do not keep it.
+    `set_seed` replaces it: call this at each use and do not keep the result.
     """
     global _generator
     if _generator is None:
@@ -91,12 +88,12 @@ def generator() -> np.random.Generator:
 
 
 def get_state() -> Any:
-    """Return the state of the generator, so that what is drawn next can be drawn once more."""
+    """Return the state of the generator, so that the next draws can be repeated."""
     return generator().bit_generator.state
 
 
 def put_state(state: Any) -> None:
-    """Put the generator into a state that `get_state` returned."""
+    """Restore a state that `get_state` returned."""
     generator().bit_generator.state = state
 
 

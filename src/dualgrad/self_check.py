@@ -1,4 +1,4 @@
-"""`run_check`: whether the installation computes right derivatives."""
+"""`run_check`: test that the installation computes correct derivatives."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["run_check"]
 
 
 def run_check() -> None:
-    """Compute known derivatives and print whether the installation works.
+    """Compute known derivatives, compare them with exact ones, and print the result.
 
     Raises
     ------

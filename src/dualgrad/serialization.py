@@ -1,11 +1,11 @@
 """Checkpoint files: parameters by name, written whole or not at all.
 
-A checkpoint is an uncompressed `.npz` archive. Its members are the arrays, called 0, 1, 2 ... so that any
-text can be the name of a parameter, and `header`, the bytes of a JSON object with a format name, a version
-and, for each array, the parameter's name, type, shape, `requires_grad` and a checksum. NumPy alone can open it
-(`numpy.load`), and nothing in it is ever executed: pickled objects are neither written nor read.
+A checkpoint is an uncompressed `.npz` archive. Its members are the arrays and a `header`. The arrays are called 0, 1, 2
+and so on, so that any text can be the name of a parameter. The header holds the bytes of a JSON object with a format
+name, a version and, for each array, the parameter's name, type, shape, `requires_grad` and a checksum. NumPy alone can
+open the file (`numpy.load`). Nothing in it is ever executed: pickled objects are neither written nor read.
 
-How the file is written, whole or not at all, and how it is read is said in `_archive`.
+`_archive` describes how the file is written and read.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _VERSION = 1
 
 
 def _entries(save_obj: Any) -> Iterable[tuple[str, Any]]:
-    """Read what is to be saved as pairs of name and value."""
+    """List the entries to save as pairs of name and value."""
     if isinstance(save_obj, Cell):
         return save_obj.parameters_dict().items()
     if isinstance(save_obj, Mapping):
@@ -56,10 +56,10 @@ def _entries(save_obj: Any) -> Iterable[tuple[str, Any]]:
 
 
 def _array(name: Any, value: Any) -> np.ndarray:
-    """Give one value as an array of numbers."""
+    """Convert one value to an array of numbers."""
     if not isinstance(name, str) or not name:
         raise TypeError(f"save_checkpoint: a name must be a str that is not empty, got {name!r}")
-    # A Parameter is a leaf; another value must not be carrying a derivative.
+    # A Parameter is a leaf; any other tensor must not carry a derivative, so np.asarray checks it.
     array = value.asnumpy() if isinstance(value, Parameter) else np.asarray(value)
     if array.dtype.kind not in "biufc":
         raise TypeError(f"save_checkpoint: '{name}' must be a Tensor or numbers, got {type(value).__name__}")
@@ -83,19 +83,19 @@ def save_checkpoint(
         A Cell (an optimiser is one too), a dict of name to Parameter or Tensor, a list of Parameters, or a
         list of dicts with 'name' and 'data'.
     ckpt_file_name : str or path
-        The file, with the ending it is to have. An existing one is replaced in one move and keeps its mode; where the
-        path is a link, the file that it points at is replaced.
+        The file name with its ending. An existing file is replaced in one move and keeps its mode; if the path is a
+        link, its target is replaced.
     integrated_save, async_save : bool
-        Accepted so that ported code runs; a file is always written whole, and before the call returns.
+        Accepted so that ported code runs; the file is always whole, and written before the call returns.
     append_dict : dict, optional
         More entries: names to Tensors, arrays or numbers.
     choice_func : callable, optional
-        Called with each name of `save_obj`; what it refuses is left out.
+        Called with each name of `save_obj`; an entry is left out if it returns False.
 
     Raises
     ------
     TypeError
-        If something else than numbers is to be saved.
+        If an entry does not hold numbers.
     ValueError
         If two entries have the same name.
     OSError
@@ -146,7 +146,7 @@ def save_checkpoint(
 
 
 def _read(path: str) -> list[tuple[dict[str, Any], np.ndarray]]:
-    """Read the archive; whatever is wrong with its inside is a ValueError that names the file."""
+    """Read the archive. An invalid content raises a ValueError that names the file."""
     try:
         return _checked(_archive.read(path))
     except (ValueError, TypeError, LookupError, RecursionError) as error:
@@ -154,7 +154,7 @@ def _read(path: str) -> list[tuple[dict[str, Any], np.ndarray]]:
 
 
 def _checked(archive: dict[str, np.ndarray]) -> list[tuple[dict[str, Any], np.ndarray]]:
-    """Hold the members of an archive against its header."""
+    """Compare the members of an archive with its header."""
     if "header" not in archive:
         raise ValueError("it has no header")
     header = json.loads(archive["header"].tobytes())
@@ -173,14 +173,14 @@ def _checked(archive: dict[str, np.ndarray]) -> list[tuple[dict[str, Any], np.nd
 
 
 def _settled(number: int, record: Any, array: np.ndarray) -> tuple[dict[str, Any], np.ndarray]:
-    """One entry of the header and its array, which has to be the one that was saved."""
+    """Check that an array is the one that its entry of the header describes."""
     agrees = (
         isinstance(record, dict)
         and isinstance(record.get("name"), str)
         and bool(record["name"])
         and isinstance(record.get("requires_grad"), bool)
         and record.get("dtype") == array.dtype.name
-        # Files of earlier versions of this library state neither of these.
+        # Files of earlier versions of this library have neither of these two.
         and record.get("shape", list(array.shape)) == list(array.shape)
         and ("crc32" not in record or record["crc32"] == _checksum(array))
     )
@@ -191,7 +191,7 @@ def _settled(number: int, record: Any, array: np.ndarray) -> tuple[dict[str, Any
 
 
 def _checksum(array: np.ndarray) -> int:
-    """The checksum of the numbers in the order of their places."""
+    """The checksum of the numbers in row-major order."""
     return zlib.crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
 
 
@@ -208,7 +208,7 @@ def load_checkpoint(
     ckpt_file_name : str or path
         The file.
     net : Cell, optional
-        Where to load the parameters, as `load_param_into_net` does.
+        The Cell to load the parameters into, as `load_param_into_net` does.
     strict_load : bool, default False
         As in `load_param_into_net`.
     filter_prefix : str or iterable of str, optional
@@ -217,14 +217,14 @@ def load_checkpoint(
     Returns
     -------
     dict of str to Parameter
-        In the order in which they were saved.
+        In saved order.
 
     Raises
     ------
     FileNotFoundError
-        If there is no such file.
+        If the file does not exist.
     ValueError
-        If the file is not a checkpoint, or is damaged in any way.
+        If the file is not a checkpoint, or is damaged.
     TypeError
         If an argument is of another kind.
 
@@ -255,9 +255,9 @@ def load_checkpoint(
 
 
 def former_names(net: Cell) -> dict[str, str]:
-    """Return the names that earlier versions of this library gave to parameters, by their present names.
+    """Return the names that earlier versions of this library gave to parameters, by present name.
 
-    A former name that is the present name of another parameter is left out.
+    Leaves out a former name that is now the name of another parameter.
     """
     found = {}
     for _, cell in net.cells_and_names():
@@ -272,18 +272,18 @@ def former_names(net: Cell) -> dict[str, str]:
 def load_param_into_net(
     net: Cell, parameter_dict: Mapping[str, Parameter], strict_load: bool = False
 ) -> tuple[list[str], list[str]]:
-    """Give the parameters of a Cell the values found under their names.
+    """Load values into the parameters of a Cell, by name.
 
     Parameters
     ----------
     net : Cell
         The Cell whose parameters are changed.
     parameter_dict : dict of str to Parameter
-        The result of `load_checkpoint`; its values may be Tensors as well.
+        The result of `load_checkpoint`; its values may also be Tensors.
     strict_load : bool, default False
-        Whether names and types must agree exactly. Otherwise values are cast as by `Parameter.set_data`. And while
-        parameters lack a value, an entry whose name ends with the name of such a parameter gives a prefix: the
-        entries under prefix and name are loaded, and a warning is logged.
+        If True, names and types must agree exactly. Otherwise `Parameter.set_data` casts the values. While parameters
+        lack a value, an entry whose name ends with the name of such a parameter gives a prefix: the entries under
+        prefix and name are loaded, and a warning is logged.
 
     Returns
     -------
@@ -297,7 +297,7 @@ def load_param_into_net(
     TypeError
         If the arguments are of other kinds, or a type does not fit.
     ValueError
-        If a shape does not fit. After any of these errors `net` is unchanged.
+        If a shape does not fit. After each of these errors `net` is unchanged.
 
     Examples
     --------
@@ -321,7 +321,7 @@ def load_param_into_net(
             raise TypeError(f"load_param_into_net: '{entry}' must be a Parameter, got {type(value).__name__}")
         if strict_load and value.dtype != parameter.dtype:
             raise TypeError(f"load_param_into_net: '{name}' is {parameter.dtype}, the loaded value is {value.dtype}")
-        # A clone takes the value first, so that one that does not fit leaves the network untouched.
+        # A clone takes the value first, so that a value that does not fit leaves the network unchanged.
         loaded.append((parameter, parameter.clone().set_data(value)))
     for parameter, fitting in loaded:
         parameter.set_data(fitting)
@@ -332,7 +332,7 @@ def load_param_into_net(
 def _matched(
     names: list[str], former: Mapping[str, str], parameter_dict: Mapping[str, Any], strict: bool
 ) -> dict[str, str]:
-    """Return the entry of each parameter that has one: by its name, by its former name, then behind a prefix."""
+    """Match parameters with entries: by name, then by former name, then behind a prefix."""
     entries: dict[str, str] = {}
     missing, left = names, dict.fromkeys(parameter_dict)
 

@@ -1,4 +1,4 @@
-"""Where Jacobians and Hessians can have entries other than zero."""
+"""The positions at which Jacobians and Hessians can have entries other than zero."""
 
 from .sparse.patterns import Pattern, jacobian_pattern
 

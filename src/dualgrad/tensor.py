@@ -1,8 +1,8 @@
-"""`Tensor`: the value users hold.
+"""`Tensor`: the array class for users.
 
-The handle, its operators and the type rules of operands are compiled (`_engine/transforms/tensor.pyx`); this file adds
-making tensors from data, reading them back, printing, DLPack and pickling. Methods that are operators under
-another name (`x.sum()`, `x[i]`, NumPy's functions) are attached by `dualgrad.ops`, from the same functions.
+The handle, its operators and the type rules of operands are compiled (`_engine/transforms/tensor.pyx`). This file adds
+conversion from data and back, printing, DLPack and pickling. Methods that repeat operators (`x.sum()`, `x[i]`, NumPy's
+functions) are attached by `dualgrad.ops`, from the same functions.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ __all__ = ["Tensor", "tensor"]
 
 
 def _from_python(data: Any, where: str, keep: bool) -> np.ndarray:
-    """Numbers and nested lists as an array with a framework's types: float is the default type, int is int64.
+    """Convert numbers and nested lists to an array: floats get the default type, ints int64.
 
     `keep` keeps the precision of Python's own numbers.
     """
@@ -62,7 +62,7 @@ def _from_python(data: Any, where: str, keep: bool) -> np.ndarray:
 
 
 def _unequal(data: Any, path: str = "") -> str:
-    """The first entries of a nest whose lengths differ; nothing if there are none."""
+    """The first entries of a nest whose lengths differ, in words; empty if there are none."""
     if not isinstance(data, list | tuple):
         return ""
     lengths = [len(row) if isinstance(row, list | tuple | np.ndarray) else None for row in data]
@@ -74,7 +74,7 @@ def _unequal(data: Any, path: str = "") -> str:
 
 
 def _whole(data: Any, array: np.ndarray) -> np.ndarray:
-    """Python's ints beyond those of int64 without loss: beside smaller ones NumPy makes floats of them."""
+    """Convert Python ints beyond int64 without loss: beside smaller ints NumPy would make floats of them."""
     numbers = np.array(data, object)
     if all(isinstance(x, int) for x in numbers.flat):
         return np.bitwise_and(numbers, 2**64 - 1).astype(np.uint64)
@@ -82,19 +82,19 @@ def _whole(data: Any, array: np.ndarray) -> np.ndarray:
 
 
 def _holds_numpy(data: Any) -> bool:
-    """Whether the numbers in a nest came from NumPy, whose types stand."""
+    """True if the numbers in a nest came from NumPy, whose types are kept."""
     while isinstance(data, list | tuple) and data:
         data = data[0]
     return isinstance(data, np.ndarray | np.generic) and not isinstance(data, bool)
 
 
 _KEYWORDS = ("input_data", "dtype", "shape", "init")
-# What MindSpore's Tensor takes as well.
+# Further arguments of MindSpore's Tensor.
 _WITHOUT_EFFECT = {"const_arg", "device", "internal"}
 
 
 class Tensor(TensorMethods):
-    """An array that derivatives can be taken with respect to.
+    """An array that derivatives can be taken of.
 
     Parameters
     ----------
@@ -102,17 +102,16 @@ class Tensor(TensorMethods):
         A number, a bool, a NumPy array or scalar, a Tensor, or (nested) lists or tuples of them. The data are
         copied; Tensors among them keep their derivatives.
     dtype
-        The type of the elements; by default int64, float32, bool or complex128 for Python data and the
-        array's own type for NumPy data. In lists with Tensors, the type that these have together, which numbers
-        follow.
+        The type of the elements. By default int64, float32, bool or complex128 for Python data, and the array's own
+        type for NumPy data. In lists with Tensors, the common type of the Tensors, which numbers follow.
     shape, init
-        Without data: a tensor of this shape to be filled, zeros until then. `init` is a number or an
-        initializer. With None in the shape it is a placeholder without a value, as `Cell.set_inputs` takes it.
+        Without data: a tensor of this shape to be filled, zeros until then. `init` is a number or an initializer. With
+        None in the shape it is a placeholder without a value, for `Cell.set_inputs`.
 
     Raises
     ------
     TypeError
-        For data that are not numbers, and for ragged lists.
+        For data other than numbers, and for ragged lists.
     ValueError
         For ragged lists with Tensors in them.
 
@@ -185,7 +184,7 @@ class Tensor(TensorMethods):
             self._from_ndarray(array, True)
 
     def _join(self, data: Any, target: DType | None) -> None:
-        """Hold a tensor, or nested lists with tensors in them, derivatives included."""
+        """Take the value of a tensor or of nested lists with tensors in them, derivatives included."""
         if isinstance(data, Tensor):
             self._hold(data if target is None or data.dtype is target else _engine.convert(data, target.num))
         else:
@@ -203,7 +202,7 @@ class Tensor(TensorMethods):
         self._from_ndarray(initialized(init, shape, dtype)._numpy(), False)
 
     def init_data(self, *_: Any) -> Tensor:
-        """The tensor itself: data are made at once."""
+        """The tensor itself: its data already exist."""
         return self
 
     # ------------------------------------------------------------------------------------------- reading back
@@ -212,8 +211,8 @@ class Tensor(TensorMethods):
     def from_numpy(array: np.ndarray) -> Tensor:
         """A tensor that shares the memory of a NumPy array.
 
-        The array may be written to at any time: each operator reads what is there when it runs. A derivative keeps a
-        copy of what it has read, so it costs less to keep numbers in a tensor of their own, ``Tensor(array)``.
+        The array may be written to at any time: each operator reads the current numbers when it runs. A derivative
+        copies the numbers it has read, so ``Tensor(array)``, which owns its numbers, costs less.
 
         Examples
         --------
@@ -227,13 +226,13 @@ class Tensor(TensorMethods):
 
     @staticmethod
     def _owning(array: np.ndarray) -> Tensor:
-        """A tensor on the memory of an array that nothing else writes to."""
+        """Make a tensor on the memory of an array that nothing else writes to."""
         t = Tensor.__new__(Tensor)
         t._from_ndarray(array, False)
         return t
 
     def asnumpy(self) -> np.ndarray:
-        """The elements as a NumPy array: a copy, since tensors never change behind a derivative's back.
+        """Copy the elements to a NumPy array. The copy keeps writes away from numbers that a derivative needs.
 
         Examples
         --------
@@ -279,7 +278,7 @@ class Tensor(TensorMethods):
         return complex(self._single("complex"))
 
     def __index__(self) -> int:
-        # NumPy asks this of an index first. If it raises, NumPy takes the tensor for an array, which may be a mask.
+        # NumPy calls this on an index first. If it raises, NumPy treats the tensor as an array, which may be a mask.
         if not self.dtype.is_int or self.ndim:
             raise TypeError(
                 f"a tensor of type {self.dtype} and shape {self.shape} is not a Python integer; expected an integer "
@@ -324,7 +323,7 @@ class Tensor(TensorMethods):
 
     @property
     def mT(self) -> Tensor:
-        """The last two axes in the other order."""
+        """The array with its last two axes swapped."""
         return self.swapaxes(-2, -1)
 
     @property
@@ -376,13 +375,13 @@ class Tensor(TensorMethods):
     __array_priority__: float = 1000.0
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, np.dtype[np.object_]]:
-        # Checkers take the operators of NumPy for those of an array and what has __array__. An array of objects leaves
-        # their results open; of one of numbers they would say that an array comes back, where it is a Tensor.
+        # Type checkers treat an object with __array__ as an array in NumPy's operators. An array of objects leaves
+        # their results open; with an array of numbers they would infer an array where a Tensor comes back.
         caller = sys._getframe(1)
         module = caller.f_globals.get("__name__", "")
         if module.startswith("scipy.sparse."):
-            # A sparse matrix is about to use our numbers, which would cut the derivative off. A product it leaves to
-            # our __rmatmul__ if this is no array; `dot` only looks, and calls the product.
+            # A sparse matrix is about to use plain numbers, which would lose the derivative. If the result is not a
+            # numeric array, SciPy leaves the product to __rmatmul__; `dot` only inspects it, and calls the product.
             name = caller.f_code.co_name
             if name == "_matmul_dispatch":
                 return _no_array(self)
@@ -405,9 +404,9 @@ class Tensor(TensorMethods):
         dl_device: tuple[int, int] | None = None,
         copy: bool | None = None,
     ) -> Any:
-        """The elements for another library: a copy; with ``copy=False`` this tensor's memory; do not write to it.
+        """Export the elements: a copy or, with ``copy=False``, the memory itself, which must not be written to.
 
-        Before version 1.0 DLPack has no word for that; ask for it with ``max_version``.
+        DLPack before version 1.0 cannot mark memory as read-only; pass ``max_version`` for the mark.
         """
         stay(self, "DLPack")
         if dl_device is not None and tuple(dl_device) != self.__dlpack_device__():
@@ -426,7 +425,7 @@ class Tensor(TensorMethods):
 
     @staticmethod
     def from_dlpack(other: Any) -> Tensor:
-        """A tensor from any object that speaks DLPack; its memory is shared where the other side allows."""
+        """Make a tensor from any object with DLPack's protocol; memory is shared where the other library allows."""
         if not hasattr(other, "__dlpack__"):
             raise TypeError(f"from_dlpack: expected an object with __dlpack__, got {type(other).__name__}")
         try:
@@ -449,41 +448,42 @@ class Tensor(TensorMethods):
     # assigning
 
     def set_data(self, data: Any) -> Tensor:
-        """Replace the value; the shape must stay."""
+        """Replace the value. The shape stays."""
         return self.assign_value(data)
 
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> HookHandle:
-        """Have a function called with the gradient by this tensor, in each backward pass; it may give another one.
+        """Register a function that receives the gradient by this tensor in each backward pass and may replace it.
 
         Parameters
         ----------
         hook : callable
-            Takes the gradient. Returns None to leave it, or another Tensor of its shape and type. Several hooks are
-            called in the order in which they are registered, each with what the one before has given.
+            Takes the gradient. Returns None to keep it, or another Tensor of its shape and type. Several hooks run in
+            the order of registration, each with the gradient that the previous hook left.
 
         Returns
         -------
         HookHandle
-            Its `remove` removes the hook.
+            The handle; its `remove` removes the hook.
 
         Raises
         ------
         TypeError
-            If the hook cannot be called; in a backward pass, if it returns no Tensor, or one of another type.
+            If the hook cannot be called; in a backward pass, if it returns an object that is not a Tensor, or has
+            another type.
         ValueError
-            In a backward pass, if what it returns has another shape.
+            In a backward pass, if the returned gradient has another shape.
         RuntimeError
-            If the tensor is a result of a function that is being differentiated and was used before: the hook comes
+            If the tensor is a result of a function that is being differentiated and was used before: register the hook
             right after the tensor is made.
         NotImplementedError
-            In forward mode, where no gradient passes.
+            In forward mode, which has no gradients.
 
         Notes
         -----
-        The hook of an intermediate result is called with the sum of all cotangents that reach it, that of a Parameter,
-        or of an input, with its whole gradient, where a transform takes one; if none arrives it is not called. It is
-        the reverse rule of an identity: a gradient that is differentiated again goes through the hook once more, and
-        through its derivative.
+        The hook of an intermediate result receives the sum of all cotangents of that result. The hook of a Parameter or
+        an input receives its whole gradient, if a transform takes one. Without a cotangent the hook does not run. The
+        hook is the reverse rule of an identity: differentiating the gradient again runs the hook again, and
+        differentiates it.
 
         Examples
         --------
@@ -505,7 +505,7 @@ class Tensor(TensorMethods):
         return handle
 
     def hooks(self) -> list[Callable[..., Any]]:
-        """Return the hooks on the gradient, in the order in which they are called."""
+        """Return the hooks on the gradient, in the order in which they run."""
         return [] if self._hooks is None else [hook for _, hook in self._hooks.items()]
 
     def assign_value(self, value: Any) -> Tensor:
@@ -521,14 +521,14 @@ attach(Tensor, TENSOR)
 
 
 class Placeholder(Tensor):
-    """A tensor without a value, some of whose lengths are not known; whatever reads its numbers raises RuntimeError."""
+    """A tensor without a value and with unknown lengths. Reading its numbers raises RuntimeError."""
 
     __slots__ = ()
     forms: ClassVar[dict[int, tuple[tuple[int, ...], DType]]] = {}  # by identity, since a Tensor has no attributes
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The lengths; -1 for those that are not known."""
+        """The lengths; -1 for unknown ones."""
         return self.forms[id(self)][0]
 
     @property
@@ -560,7 +560,7 @@ class Placeholder(Tensor):
 
 
 def _leave_open(t: Tensor, shape: tuple[Any, ...] | None, dtype: DType) -> None:
-    """Make a tensor that has no value yet a placeholder; without a shape it is (-2,): any number of axes."""
+    """Turn a tensor without a value into a placeholder. Without a shape it is (-2,): any number of axes."""
     for n in shape or ():
         if n is not None and (isinstance(n, bool) or not isinstance(n, int) or n < 0):
             raise ValueError(f"Tensor: a length of the shape is {n!r}; expected an int that is not negative, or None")
@@ -569,23 +569,23 @@ def _leave_open(t: Tensor, shape: tuple[Any, ...] | None, dtype: DType) -> None:
 
 
 def _placeholder(shape: tuple[int, ...], dtype: DType) -> Tensor:
-    """A placeholder that was copied or pickled."""
+    """Make a placeholder again after a copy or a pickle."""
     return Tensor(shape=None if shape == (-2,) else [None if n < 0 else n for n in shape], dtype=dtype)
 
 
 def _unprotected(array: np.ndarray) -> np.ndarray:
-    """The same memory without the mark that it must not be written to."""
+    """The same memory as a writeable array."""
     if not array.flags.c_contiguous:
         raise BufferError("__dlpack__: copy=False, but the elements are not one after another; leave copy out")
     import ctypes  # for this alone
 
     memory: Any = (ctypes.c_char * array.nbytes).from_address(array.ctypes.data)
-    memory.owner = array  # who holds the memory holds the array
+    memory.owner = array  # keeps the array alive as long as the memory is used
     return np.ndarray(array.shape, array.dtype, memory)
 
 
 def _no_array(x: Any) -> np.ndarray:
-    """What NumPy makes of an object that is no array."""
+    """A NumPy array of objects that holds a single object."""
     box = np.empty((), object)
     box[()] = x
     return box
@@ -628,7 +628,7 @@ _engine.install_promotion(_dtype.promotion_table())
 
 
 def initialized(init: Any, shape: Any, dtype: Any) -> Tensor:
-    """A tensor of initial values; `dualgrad.common.initializer.initializer` says how they may be given."""
+    """Make a tensor of initial values; `dualgrad.common.initializer.initializer` lists the ways to give them."""
     if isinstance(init, (Tensor, np.ndarray)):
         value = init._detached() if isinstance(init, Tensor) else Tensor(init)
         if shape is not None and tuple(value.shape) != shape_of(shape):

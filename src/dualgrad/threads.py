@@ -17,12 +17,12 @@ def _available() -> int:
 
 
 def set_num_threads(n: int) -> None:
-    """Set how many threads large regions of recorded programs may use.
+    """Set the largest number of threads for large regions of recorded programs.
 
     Parameters
     ----------
     n : int
-        1 to 64. At first it is the number of processors this process may run on.
+        1 to 64. The initial number is the number of processors that this process may run on.
 
     Raises
     ------
@@ -33,8 +33,9 @@ def set_num_threads(n: int) -> None:
 
     Notes
     -----
-    Which thread does which rows is fixed by their number, so results do not depend on time; with another number of
-    threads, sums over rows may differ in the last digits. Matrix products are NumPy's and follow its own settings.
+    The number of threads alone decides which thread computes which rows, so results do not depend on timing. With
+    another number of threads, sums over rows may differ in the last digits. Matrix products are NumPy's and follow its
+    own settings.
 
     Examples
     --------
@@ -53,7 +54,7 @@ def set_num_threads(n: int) -> None:
 
 
 def get_num_threads() -> int:
-    """Return how many threads large regions of recorded programs may use.
+    """Return the largest number of threads for large regions of recorded programs.
 
     Returns
     -------

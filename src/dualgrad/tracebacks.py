@@ -1,8 +1,8 @@
-"""Tracebacks of uncaught errors show the user's lines; the lines of this package are left out.
+"""Shorter tracebacks of uncaught errors: the user's lines without the lines of this package.
 
-The error itself is not changed: code that catches it, pytest, and a debugger that is started after it see every line.
-Only while Python prints it have the error, its causes and its contexts shorter tracebacks. So nothing is paid where no
-error is raised, and no function of this package has a `try` for this.
+The error itself does not change: code that catches it, pytest, and a debugger started afterwards see every line. The
+error, its causes and its contexts have shorter tracebacks only while Python prints them. So code without errors pays
+nothing, and no function of this package needs a `try` for this.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ def _entries(traceback: TracebackType | None) -> Iterator[TracebackType]:
 
 
 def _is_ours(entry: TracebackType) -> bool:
-    """Whether a line is one of this package, compiled or not."""
+    """True if a traceback entry belongs to this package, compiled or not."""
     return str(entry.tb_frame.f_globals.get("__name__")).partition(".")[0] == _PACKAGE
 
 
 def _of_user(traceback: TracebackType | None) -> tuple[TracebackType | None, int]:
-    """The traceback without the lines of this package, and how many they are; the whole one if nothing else is left."""
+    """The traceback without this package's entries, and their number. Keeps all if no other entry remains."""
     entries = list(_entries(traceback))
     kept = [entry for entry in entries if not _is_ours(entry)]
     if not kept or len(kept) == len(entries):
@@ -58,17 +58,17 @@ def _chain(error: BaseException) -> list[BaseException]:
 
 @contextmanager
 def shortened(error: BaseException) -> Iterator[BaseException]:
-    """Give an error, and what it came from, tracebacks without the lines of this package, for a while.
+    """Shorten the tracebacks of an error, its causes and its contexts inside the block.
 
     Parameters
     ----------
     error : BaseException
-        The error, as it was caught.
+        The caught error.
 
     Yields
     ------
     BaseException
-        The same error. A note on it says how many lines are left out. When the block ends it is as it was. With
+        The same error. A note on it gives the number of lines left out. The end of the block restores everything. With
         ``DUALGRAD_FULL_TRACEBACK=1`` in the environment nothing is left out.
 
     Examples
@@ -100,10 +100,10 @@ def shortened(error: BaseException) -> Iterator[BaseException]:
 
 
 def _shortening(show: Callable[..., Any]) -> Callable[..., Any]:
-    """A hook of Python that shows uncaught errors shorter."""
+    """Wrap a hook that prints uncaught errors, so that it prints them shorter."""
 
     def show_shorter(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> Any:
-        if error.__traceback__ is not traceback or error.__traceback__ is None:  # a part of the traceback is shown
+        if error.__traceback__ is not traceback or error.__traceback__ is None:  # only a part of the traceback is shown
             return show(kind, error, traceback)
         with shortened(error):
             return show(kind, error, error.__traceback__)
@@ -113,18 +113,18 @@ def _shortening(show: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def watch() -> None:
-    """Have Python print uncaught errors without the lines of this package."""
+    """Make Python print uncaught errors without the lines of this package."""
     if not hasattr(sys.excepthook, "shows"):
         sys.excepthook = _shortening(sys.excepthook)
 
 
 def shorten_in(shell: Any) -> None:
-    """Have a shell of IPython show errors so: ``%load_ext dualgrad`` calls this.
+    """Make an IPython shell print errors without the lines of this package; ``%load_ext dualgrad`` calls this.
 
     Parameters
     ----------
     shell : IPython.core.interactiveshell.InteractiveShell
-        The shell, as IPython gives it to its extensions.
+        The shell that IPython passes to its extensions.
     """
 
     def show(shell: Any, kind: type[BaseException], error: BaseException, traceback: Any, tb_offset: Any = None) -> Any:
