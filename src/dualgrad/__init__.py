@@ -63,8 +63,8 @@ from .transforms.vectorize import vmap
 
 
 def _by_entries(*program: Any) -> Any:
-    """The best program for `program`, which may hold mostly zeros."""
-    from .sparse.entrywise import Recorded, by_entries  # takes time, and few programs are
+    """Rewrite a program of arrays that are mostly zeros. Returns None if that does not pay."""
+    from .sparse.entrywise import Recorded, by_entries  # takes time to import, and few programs need it
 
     _install(by_entries=lambda *program: by_entries(Recorded(*program)))
     return by_entries(Recorded(*program))

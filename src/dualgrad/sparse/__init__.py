@@ -1,4 +1,4 @@
-"""Sparse matrices of SciPy times tensors, patterns, and derivatives that are computed by patterns."""
+"""SciPy's sparse matrices times tensors, sparsity patterns, and derivatives computed by patterns."""
 
 from .products import csr_matmul, matmul
 

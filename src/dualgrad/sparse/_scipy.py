@@ -1,4 +1,4 @@
-"""SciPy's sparse matrices, which are asked for when one is needed."""
+"""SciPy's sparse matrices, imported on first use."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["scipy_sparse"]
 
 
 def scipy_sparse(what: str, instead: str = "") -> Any:
-    """The module; an error says what needs it where it is not installed, and what to do instead."""
+    """Import `scipy.sparse`. Without SciPy the error names the function that needs it, and an alternative."""
     try:
         import scipy.sparse
     except ImportError:

@@ -1,14 +1,14 @@
 """Jacobians accumulated entry by entry, along the program of one directional derivative.
 
-That program is linear in the direction. Instead of a direction, each of its arrays carries its own Jacobian: a few
-parts, each of which names rows (elements of the array), one column for each of them, and the slopes there. A sum puts
-parts side by side, a product with what does not depend on the direction scales them, slices and reshapes move rows. So
-an array is worked on as often as it has entries in a row, which is often less than there are colours; factors that are
-always the same are multiplied beforehand; and what the entries are is known at the end (sparse vector mode, Griewank
-and Walther, Evaluating Derivatives, 2008, chapter 7).
+That program is linear in the direction. Instead of a direction, each of its arrays carries its own Jacobian as a few
+parts. A part names rows (elements of the array), one column for each row, and the slopes there. A sum puts parts side
+by side, a product with an array that does not depend on the direction scales them, and slices and reshapes move rows.
+So each array is processed once for each entry in a row, and rows often have fewer entries than there are colours.
+Constant factors are multiplied beforehand. At the end the entries and their places are known (sparse vector mode,
+Griewank and Walther, Evaluating Derivatives, 2008, chapter 7).
 
 Rows of structured code form boxes, so slopes are slices and not gathers. Operations that couple many elements (matrix
-products, cumulative sums, transforms) are left to compressed sweeps: `UnsuitedError`.
+products, cumulative sums, transforms) raise `UnsuitedError` and are left to compressed sweeps.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ class Accumulation:
     Attributes
     ----------
     pattern
-        Where they stand.
+        The places of the entries.
     dtype
-        Their type.
+        The type of the entries.
     work, of_a_sweep
-        Elements computed on the way, and by one directional derivative instead.
+        The number of elements computed for the entries, and by one directional derivative for comparison.
     """
 
     def __init__(self, name: str, walk: Walk, captured: Captured, shape: tuple[int, int], symmetric: bool) -> None:
@@ -69,7 +69,7 @@ class Accumulation:
             if not symmetric:
                 named(part, i, j, None)
                 continue
-            # Only the upper triangle is computed; it is the lower one, too.
+            # Compute only the upper triangle and copy it to the lower one.
             for inside, (a, b) in ((j >= i, (i, j)), (j > i, (j, i))):
                 if inside.all():
                     named(part, a, b, None)
@@ -104,7 +104,7 @@ class Accumulation:
         self._slopes = jit(_slopes(name, walk, captured, steps, list(outputs))) if outputs else None
 
     def values(self, args: tuple[Any, ...]) -> np.ndarray:
-        """The entries in the order of the pattern."""
+        """The entries, in the pattern's order."""
         slopes = [] if self._slopes is None else self._slopes(*[args[i] for i in self._tensors])
         return self._deposits.filled(self._base, [np.ascontiguousarray(x._numpy()) for x in slopes], self._empty)
 
@@ -112,7 +112,7 @@ class Accumulation:
 def _slopes(
     name: str, walk: Walk, captured: Captured, steps: list[Step], outputs: list[int]
 ) -> Callable[..., list[Tensor]]:
-    """The steps as a function of the tensors among the arguments."""
+    """The steps as a function of the arguments that are tensors."""
     given: dict[int, int] = {}
     always: dict[int, Tensor] = {}
     read = {slot for _, _, ins, _ in steps for slot in ins}.union(outputs)
@@ -149,9 +149,10 @@ def accumulate(
     directions: list[tuple[int, ...]],
     symmetric: bool,
 ) -> Accumulation:
-    """The entries of the derivative that a captured directional derivative is taken of.
+    """Accumulate the entries of a derivative along its captured directional derivative.
 
-    Its last inputs are the direction, arrays of the shapes `directions`. Raises UnsuitedError where sweeps are better.
+    The last inputs of the program are the direction, arrays of the shapes `directions`. Raises UnsuitedError where
+    sweeps are better.
     """
     program = captured.program
     n = sum(math.prod(shape) for shape in directions)

@@ -1,4 +1,4 @@
-"""Boxes of arrays: for each axis start, length and stride, as the primitives `slice` and `unslice` have them."""
+"""Boxes of arrays: start, length and stride for each axis, as in the primitives `slice` and `unslice`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def lengths(box: Box) -> tuple[int, ...]:
 
 
 def of_numpy(box: Box) -> tuple[slice, ...]:
-    """A box as an index of NumPy."""
+    """A box as an index for NumPy."""
     ends = [start + length * stride for start, length, stride in box]
     return tuple(
         slice(start, end if end >= 0 else None, stride) if length else slice(0, 0)
@@ -32,7 +32,7 @@ def of_numpy(box: Box) -> tuple[slice, ...]:
 
 
 def numbered(rows: Box | np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """Rows as a list of elements."""
+    """The elements of a box, by number; a list of elements is returned as it is."""
     if isinstance(rows, np.ndarray):
         return rows
     places = np.arange(math.prod(shape), dtype=np.int32).reshape(shape)
@@ -40,7 +40,7 @@ def numbered(rows: Box | np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def meeting(rows: Box, cut: Box, shape: tuple[int, ...]) -> tuple[Box, Box] | None:
-    """What of a box lies in a slice: its place in the slice's result, and in the box. None: not a box, or not found."""
+    """Intersect a box with a slice. Returns its place in the result and in the box, or None if that is not a box."""
     inside, of_box = [], []
     for (start, length, stride), (first, count, step), n in zip(rows, cut, shape, strict=True):
         if (start, length, stride) == (0, n, 1):
@@ -61,7 +61,7 @@ def meeting(rows: Box, cut: Box, shape: tuple[int, ...]) -> tuple[Box, Box] | No
 
 
 def progression(index: np.ndarray) -> tuple[int, int, int] | None:
-    """Start, length and stride of an index that is a slice."""
+    """Start, length and stride of an index array, or None if a slice cannot express it."""
     if len(index) < 2:
         return (int(index[0]), 1, 1) if len(index) else None
     stride = int(index[1]) - int(index[0])

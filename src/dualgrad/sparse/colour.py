@@ -1,7 +1,7 @@
-"""Colours for the columns or rows of a sparse matrix, and where each entry is read among the products.
+"""Colours for the columns or rows of a sparse matrix, and the position of each entry in the products.
 
-With the columns of a colour added up, a matrix has as many columns as there are colours, and each entry stands
-somewhere alone. `Colouring` says where; the algorithms are in `_engine/sparse/colouring.pyx`.
+Adding up the columns of each colour leaves a matrix with one column for each colour. In it each entry stands alone at
+least once. `Colouring` records the position; the algorithms are in `_engine/sparse/colouring.pyx`.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ __all__ = ["ORDERINGS", "Colouring", "colour_hessian", "colour_jacobian"]
 
 ORDERINGS = ("natural", "largest_first", "smallest_last", "incidence_degree")
 
-_MOST_WORK = 1 << 30  # steps from which on one order has to do
+_MOST_WORK = 1 << 30  # above this many steps, "best" tries only one order
 
 
 @dataclass(frozen=True)
 class Colouring:
-    """Which columns (or rows) are added up, and where the entries are read.
+    """The columns (or rows) to add up, and the positions of the entries in the products.
 
     Attributes
     ----------
     kind
         ``columns``, ``rows`` or ``stars`` (columns of a symmetric matrix).
     colours
-        The colour of each column or row; -1 where none is needed.
+        The colour of each column or row; -1 where it needs none.
     count
         The number of colours.
     ordering
-        The order that led to it.
+        The order of vertices that led to it.
     source, target, bounds
         Colour k serves the entries ``target[bounds[k]:bounds[k + 1]]``, which are the elements ``source[...]`` of its
         product.
@@ -50,13 +50,13 @@ class Colouring:
     bounds: np.ndarray
 
     def seeds(self) -> Iterator[np.ndarray]:
-        """For each colour ones where its columns or rows are."""
+        """Yield for each colour a mask of its columns or rows."""
         for k in range(self.count):
             yield self.colours == k
 
 
 def _colouring(kind: str, ordering: str, colours: np.ndarray, of_entry: np.ndarray, source: np.ndarray) -> Colouring:
-    """Entries sorted by colour; colours that no entry is read from are left out."""
+    """Sort the entries by colour. Drops colours from which no entry is read."""
     used = np.bincount(of_entry, minlength=int(colours.max(initial=-1)) + 1)
     number = np.where(used > 0, np.cumsum(used > 0) - 1, -1)
     count = int(np.count_nonzero(used))
@@ -75,7 +75,7 @@ def _orderings(ordering: str, work: int) -> tuple[str, ...]:
 
 
 def _work(starts: np.ndarray) -> int:
-    """Pairs of entries in a row."""
+    """The number of pairs of entries that share a row."""
     return int((np.diff(starts) ** 2).sum())
 
 
@@ -96,12 +96,12 @@ def _best(pattern: Pattern, other: Pattern, ordering: str) -> tuple[np.ndarray, 
 
 
 def colour_jacobian(pattern: Pattern, kind: str = "auto", ordering: str = "best") -> Colouring:
-    """Colours for the columns or the rows of a Jacobian, whichever need fewer; columns where it is the same."""
+    """Colour the columns or the rows of a Jacobian, whichever need fewer colours; columns if both need the same."""
     other = pattern.transposed()
     found: dict[str, tuple[np.ndarray, str]] = {}
     sides = {"columns": (pattern, other), "rows": (other, pattern)}
     least = {side: int(np.diff(mine.indptr).max(initial=0)) for side, (mine, _) in sides.items()}
-    if kind == "auto":  # a side that cannot need fewer is not tried
+    if kind == "auto":  # skip a side that cannot need fewer colours
         first = "rows" if least["rows"] < least["columns"] else "columns"
         second = "columns" if first == "rows" else "rows"
         found[first] = _best(*sides[first], ordering)
@@ -118,7 +118,7 @@ def colour_jacobian(pattern: Pattern, kind: str = "auto", ordering: str = "best"
 
 
 def colour_hessian(pattern: Pattern, ordering: str = "best") -> Colouring:
-    """A star colouring of a symmetric pattern."""
+    """Colour a symmetric pattern by stars."""
     _, _, mates = transposed_family(*pattern.sets, pattern.shape[1])
     rows, columns = pattern.rows(), pattern.indices
     found: tuple[int, str, np.ndarray, np.ndarray, np.ndarray] | None = None

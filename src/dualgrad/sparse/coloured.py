@@ -1,7 +1,7 @@
 """Compressed sweeps: the entries of a sparse derivative from products along sums of unit vectors.
 
-Columns (or rows) of one colour are added up, so that there are as many products as colours. They are recorded as one
-program, a few at a time.
+All columns (or rows) of one colour are added up, so there is one product for each colour. A recorded program computes a
+few of them at a time.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .sweeps import backward, forward, split, twice
 __all__ = ["Sweeps", "recorded_sweeps"]
 
 _AT_ONCE = 8  # sweeps in one program
-_LONG = 4096  # elements from which on sweeps are operations of their own rather than samples of one
+_LONG = 4096  # arrays of this length get one operation for each sweep, shorter ones a batch
 _SAMPLES = 1 << 20  # elements of a batch of sweeps
 
 
@@ -54,7 +54,7 @@ def recorded_sweeps(
 
 
 class Sweeps:
-    """The products of all colours, and the entries in them."""
+    """The products for all colours, and the extraction of entries from them."""
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class Sweeps:
         self.chunks: list[tuple[range, list[Tensor]]] = self._chunked(pieces, at_once)
 
     def _chunked(self, pieces: list[tuple[int, ...]] | None, at_once: int | None) -> list[tuple[range, list[Tensor]]]:
-        """The colours of each program, and its seeds."""
+        """Divide the colours among runs of the program; returns the colours and seeds of each run."""
         count = self.colouring.count
         most = _AT_ONCE if self.unrolled else max(1, _SAMPLES // max(*self._shape, 1))
         most = min(most, at_once or most)
@@ -103,16 +103,16 @@ class Sweeps:
         return chunks
 
     def _products(self, args: tuple[Any, ...]) -> Iterator[tuple[range, list[Tensor]]]:
-        """For each chunk its colours and products, one vector each, or the rows of a matrix."""
+        """Yield the colours and products of each chunk. The products are separate vectors or the rows of one matrix."""
         for colours, seeds in self.chunks:
             yield colours, self._sweep(*args, *seeds)
 
     def values(self, args: tuple[Any, ...]) -> np.ndarray:
-        """The entries in the order of the pattern, as a NumPy array."""
+        """The entries, in the pattern's order, as a NumPy array."""
         return self.assembled(self._products(args))
 
     def assembled(self, products_of: Iterable[tuple[range, list[Tensor]]]) -> np.ndarray:
-        """The same, from the products of all chunks, in their order."""
+        """Extract the entries from the products of all chunks."""
         plan = self.colouring
         out: np.ndarray | None = None
         for colours, products in products_of:
@@ -129,7 +129,7 @@ class Sweeps:
         return np.empty(0, self._dtype) if out is None else out
 
     def entries(self, args: tuple[Any, ...]) -> Tensor:
-        """The entries in the order of the pattern, as a Tensor that can be differentiated again."""
+        """The entries, in the pattern's order, as a Tensor that can be differentiated again."""
         plan = self.colouring
         parts = []
         for colours, products in self._products(args):

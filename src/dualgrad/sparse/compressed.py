@@ -1,9 +1,9 @@
 """Sparse Jacobians and Hessians: `sparse_jacobian` and `sparse_hessian`.
 
-There are two ways. Where few entries meet in simple operations they are accumulated one by one along the program of the
-derivative (`accumulation.py`): the Hessian of a chain costs two multiplications for each variable. Elsewhere columns
-that share no row are computed in one sweep, along the sum of their unit vectors (`colour.py`, `coloured.py`). What is
-needed to do that again and again is kept in a `SparsePlan`.
+There are two ways. Where few entries meet in simple operations, they are accumulated one by one along the program of
+the derivative (`accumulation.py`): the Hessian of a chain costs two multiplications for each variable. Elsewhere one
+sweep computes columns that share no row, along the sum of their unit vectors (`colour.py`, `coloured.py`). A
+`SparsePlan` keeps everything that repeated calls need.
 """
 
 from __future__ import annotations
@@ -30,33 +30,33 @@ _INSTEAD = ", or take the numbers alone: plan.values(...), plan.pattern"
 
 
 class SparsePlan:
-    """A sparse derivative of a function for arguments of a kind: what stays the same from call to call.
+    """The reusable part of a sparse derivative, for arguments of fixed shapes and types.
 
-    Made by the method ``prepare`` of what `sparse_jacobian` and `sparse_hessian` return; called with arguments of the
-    same shapes and types it returns the matrix there.
+    The method ``prepare`` of a `SparseDerivative` makes it. Called with arguments of the same shapes and types, it
+    returns the matrix at them.
 
     Attributes
     ----------
     pattern : Pattern
-        Where the entries stand.
+        The places of the entries.
     kind : str
-        How it is computed: ``entries``, accumulated one by one; or by sweeps, with ``columns``, ``rows`` or, for a
-        Hessian, ``stars`` coloured.
+        The way of computing: ``entries`` accumulates them one by one; ``columns``, ``rows`` and, for a Hessian,
+        ``stars`` name the coloured sweeps.
     colours : ndarray of int
-        The colour of each column, or row; -1 where none is needed.
+        The colour of each column, or row; -1 where it needs none.
     n_colours : int
-        The number of sweeps that a call takes; 0 where entries are accumulated.
+        The number of sweeps in a call; 0 if entries are accumulated.
     ordering : str
         The order of vertices that led to the fewest colours.
 
     Notes
     -----
-    The pattern is found once; values are never kept. It holds for all arguments, unless branches in Python
-    (``if x[0] > 0``) decide what is computed; then it is that of the branches taken, and ``plan.pattern.branches`` is
-    true. Whatever else the function can reach is guarded as in recorded functions (`dualgrad.jit`): where it has
-    changed the plan raises ValueError, and is to be prepared again. A pattern with branches, one that was given, and
-    that of a function that no guard can follow, is compared at each call with a product that needs no pattern, and a
-    misfit raises; `check` does so at will.
+    The pattern is found once; values are never kept. It holds for all arguments, unless branches in Python (``if x[0] >
+    0``) decide which operations run. Then it is the pattern of the branches taken, and ``plan.pattern.branches`` is
+    true. Everything else that the function can reach is guarded as in recorded functions (`dualgrad.jit`). After a
+    change the plan raises ValueError, and must be prepared again. Three kinds of patterns are compared at each call
+    with a product that needs no pattern: those with branches, given ones, and patterns of functions that cannot be
+    guarded. A mismatch raises; `check` makes the same comparison at any time.
 
     Examples
     --------
@@ -94,14 +94,14 @@ class SparsePlan:
         self._result = result.numpy
         self._directly = method if isinstance(method, Accumulation) else None
         self._sweeps = self._coloured(args, method) if isinstance(method, Colouring) else None
-        self._differentiable = self._sweeps  # made when it is asked for
+        self._differentiable = self._sweeps  # otherwise made on first use
 
     def _coloured(self, args: tuple[Any, ...], colouring: Colouring, at_once: int | None = None) -> Sweeps:
         seed_dtype = self._result if colouring.kind == "rows" else self._dtype
         return Sweeps(self._name, self._fn, args, self._positions, colouring, self.pattern, seed_dtype, at_once)
 
     def sweeps(self, at_once: int) -> Sweeps:
-        """The products of a plan by colours, at most so many in one program."""
+        """The coloured sweeps of the plan, with at most `at_once` of them in one program."""
         if self._sweeps is None:
             raise ValueError(f"{self._name}: the plan has no colours; prepare it with another mode than 'entries'")
         return self._coloured(self._args, self._sweeps.colouring, at_once)
@@ -138,12 +138,12 @@ class SparsePlan:
     # -------------------------------------------------------------------------------------------------- calls
 
     def values(self, *args: Any) -> np.ndarray:
-        """The entries in the order of the pattern, as a NumPy array."""
+        """The entries, in the pattern's order, as a NumPy array."""
         args = self.checked(args)
         return self.confirmed(args, self._values(args))
 
     def confirmed(self, args: tuple[Any, ...], values: np.ndarray) -> np.ndarray:
-        """The entries at arguments that are checked, compared with a derivative where the pattern is not sure."""
+        """The same entries, after a comparison with a derivative if the pattern is not certain. `args` are checked."""
         if not self.pattern.sure:
             self._compare(args, values)
         return values
@@ -155,7 +155,7 @@ class SparsePlan:
         return self._sweeps.values(args)
 
     def entries(self, *args: Any) -> Tensor:
-        """The entries in the order of the pattern, as a Tensor that can be differentiated again: by coloured sweeps."""
+        """The entries, in the pattern's order, as a Tensor to differentiate again; always by coloured sweeps."""
         args = self.checked(args)
         if not self.pattern.sure:
             numbers = tuple([x._detached() if isinstance(x, Tensor) else x for x in args])
@@ -166,14 +166,14 @@ class SparsePlan:
         return self._differentiable.entries(args)
 
     def __call__(self, *args: Any, check: bool = False) -> Any:
-        """The matrix, a ``scipy.sparse.csr_array``; `check` compares it with a product along a random vector.
+        """Return the matrix as a ``scipy.sparse.csr_array``; `check` compares it with a product along a random vector.
 
         Raises
         ------
         ImportError
-            If SciPy is not there.
+            If SciPy is not installed.
         ValueError
-            If the arguments are not of the kind the plan was prepared for, or the check fails.
+            If shapes, types or integers of the arguments differ from the prepared ones, or the check fails.
         """
         values = self.values(*args)
         if check:
@@ -181,15 +181,15 @@ class SparsePlan:
         return self.matrix(values)
 
     def matrix(self, values: np.ndarray) -> Any:
-        """The matrix of entries in the order of the pattern."""
+        """Make the matrix from entries in the pattern's order."""
         sparse = scipy_sparse("a sparse matrix", _INSTEAD)
         if values.dtype == np.float16:  # SciPy has no such matrices
             values = values.astype(np.float32)
-        # The plan keeps its arrays to itself: SciPy's methods may change a matrix in place.
+        # SciPy's methods may change a matrix in place, so the matrix gets copies of the plan's arrays.
         return sparse.csr_array((values, self._indices.copy(), self._indptr.copy()), shape=self.pattern.shape)
 
     def check(self, *args: Any, values: np.ndarray | None = None) -> None:
-        """Compare the matrix times a random vector with a derivative along it, which needs no pattern.
+        """Compare the matrix times a random vector with the derivative along it, which needs no pattern.
 
         Raises
         ------
@@ -220,7 +220,7 @@ class SparsePlan:
             )
 
     def suits(self, *args: Any) -> bool:
-        """Whether the plan is good for these arguments: shapes, types, integers and captured index arrays."""
+        """True if the plan is valid for these arguments: shapes, types, integers and captured index arrays."""
         try:
             self.checked(args)
         except ValueError:
@@ -228,7 +228,7 @@ class SparsePlan:
         return True
 
     def checked(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The arguments with tensors for arrays; an error if the plan was prepared for others."""
+        """Convert arrays to tensors. Raises ValueError if the plan was prepared for other arguments."""
         if len(args) != len(self._kinds):
             raise ValueError(f"{self._name}: the plan is for {len(self._kinds)} arguments, got {len(args)}")
         given = as_tensors(args)
@@ -245,7 +245,7 @@ class SparsePlan:
 
 
 def _prepared(derivative: SparseDerivative, args: tuple[Any, ...]) -> SparsePlan:
-    """A plan that was copied or pickled: the function is another one now, and so are its guards."""
+    """Prepare a plan again after a copy or a pickle, since the function and its guards are new objects."""
     return derivative.prepare(*args)
 
 
@@ -253,7 +253,7 @@ def _prepared(derivative: SparseDerivative, args: tuple[Any, ...]) -> SparsePlan
 
 
 class SparseDerivative:
-    """What `sparse_jacobian` and `sparse_hessian` return: a function that keeps its last plan.
+    """A sparse Jacobian or Hessian as a function, which keeps its last plan.
 
     Examples
     --------
@@ -301,13 +301,13 @@ class SparseDerivative:
         self._plan: SparsePlan | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return vars(self) | {"_plan": None}  # a copy prepares its own
+        return vars(self) | {"_plan": None}  # a copy prepares its own plan
 
     def __repr__(self) -> str:
         return f"<{self._name} of {getattr(self.fn, '__qualname__', type(self.fn).__name__)}>"
 
     def prepare(self, *args: Any) -> SparsePlan:
-        """The plan for arguments of this kind: finds the pattern and colours it."""
+        """Make the plan for arguments of these shapes and types: find the pattern and colour it."""
         given = as_tensors(args)
         for p in self.positions:
             if p >= len(given) or not isinstance(given[p], Tensor) or not given[p].dtype.is_float:
@@ -335,7 +335,7 @@ class SparseDerivative:
         return SparsePlan(self, given, method, pattern, result)
 
     def _accumulated(self, args: tuple[Any, ...]) -> Accumulation | None:
-        """The entries one by one, if that is asked for or may be better."""
+        """Accumulate the entries one by one, if the mode demands it or it may cost less; None otherwise."""
         if self._pattern is not None or self._mode not in ("auto", "entries") or self._ordering != "best":
             return None
         sweep = twice if self._symmetric else forward
@@ -354,7 +354,7 @@ class SparseDerivative:
         return None
 
     def _surely_less(self, accumulation: Accumulation) -> bool:
-        """Whether no colouring could lead to less work."""
+        """True if no colouring could need less work."""
         if self._mode == "entries":
             return True
         pattern = accumulation.pattern
@@ -366,7 +366,7 @@ class SparseDerivative:
         return accumulation.work <= least * accumulation.of_a_sweep
 
     def _read_off(self, args: tuple[Any, ...]) -> Pattern:
-        """The pattern, from the program of the function or its gradient."""
+        """Find the pattern in the program of the function or its gradient."""
         if self._pattern is not None:
             pattern = self._given(args)
         else:
@@ -375,7 +375,7 @@ class SparseDerivative:
         return pattern.symmetric() if self._symmetric else pattern
 
     def _given(self, args: tuple[Any, ...]) -> Pattern:
-        """The pattern the user gave."""
+        """Check the pattern that the user gave."""
         pattern = Pattern.of(self._pattern).taken_over()
         n = sum(args[p].size for p in self.positions)
         if pattern.shape[1] != n or (self._symmetric and pattern.shape[0] != n):
@@ -385,14 +385,14 @@ class SparseDerivative:
     def __call__(self, *args: Any, check: bool = False) -> Any:
         """The matrix at these arguments, a ``scipy.sparse.csr_array``.
 
-        A plan is prepared when the kind of the arguments changes, or when the pattern does not hold.
+        Prepares a new plan when shapes or types of the arguments change, or when the pattern does not hold.
         """
         scipy_sparse("a sparse matrix", _INSTEAD)
         plan = self._plan
         if plan is not None and plan.suits(*args):
             try:
                 return plan(*args, check=check)
-            except ValueError:  # the pattern may not hold here: it is found anew
+            except ValueError:  # the pattern may not hold here: find a new one
                 pass
         plan = self._plan = self.prepare(*args)
         return plan(*args, check=check)
@@ -406,41 +406,41 @@ def sparse_jacobian(
     ordering: str = "best",
     pattern: Any = None,
 ) -> SparseDerivative:
-    """The Jacobian of a function of many variables whose results each depend on few of them, as a sparse matrix.
+    """Compute the Jacobian of a function as a sparse matrix, for many variables and results that depend on few of them.
 
     Parameters
     ----------
     fn : callable
         Returns a tensor, or a tuple or list of them.
     grad_position : int or tuple of ints, default 0
-        What is differentiated: floating-point tensors of any shape.
+        The inputs to differentiate by: floating-point tensors of any shape.
     mode : {"auto", "entries", "columns", "rows"}, default "auto"
-        Entries are accumulated one by one, columns computed forwards, rows backwards, several at a time; auto takes
-        whichever needs least work.
+        ``entries`` accumulates them one by one; ``columns`` and ``rows`` compute several columns in forward mode, or
+        several rows in reverse mode, at a time. ``auto`` chooses the way with the least work.
     ordering : str, default "best"
         The order in which columns or rows are coloured: ``natural``, ``largest_first``, ``smallest_last``,
         ``incidence_degree``, or whichever of these needs the fewest colours.
     pattern : Pattern, scipy.sparse matrix or array of bools, optional
-        Where the entries stand, if it is known; each call compares it with one product more. By default it is found by
-        `dualgrad.sparsity.jacobian_pattern`.
+        The places of the entries, if known; each call checks them with one more product. By default
+        `dualgrad.sparsity.jacobian_pattern` finds them.
 
     Returns
     -------
     SparseDerivative
-        Takes what `fn` takes and returns a ``scipy.sparse.csr_array``, a row for each element of the results and a
-        column for each element of the inputs, both one after the other in C order. ``prepare(*args)`` returns the
-        `SparsePlan` that is used again while shapes, types, integers and what is no Tensor among the arguments stay the
-        same: pass a parameter that changes as a Tensor.
+        Takes the arguments of `fn` and returns a ``scipy.sparse.csr_array``: a row for each element of the results and
+        a column for each element of the inputs, in C order. ``prepare(*args)`` returns the `SparsePlan`. It is used
+        again as long as shapes, types, integers and arguments other than Tensors stay the same: pass a parameter that
+        changes as a Tensor.
 
     Raises
     ------
     TypeError, ValueError
-        If something else is given. ImportError if SciPy is not there when a matrix is asked for.
+        If another kind of object is given. ImportError if SciPy is missing when a matrix is made.
 
     Notes
     -----
-    The work is in proportion to the entries; with sweeps, to the colours, whatever the number of variables (Curtis,
-    Powell and Reid, On the estimation of sparse Jacobian matrices, 1974).
+    The work is proportional to the number of entries, or with sweeps to the number of colours; it does not grow with
+    the number of variables (Curtis, Powell and Reid, On the estimation of sparse Jacobian matrices, 1974).
 
     Examples
     --------
@@ -464,42 +464,42 @@ def sparse_hessian(
     ordering: str = "best",
     pattern: Any = None,
 ) -> SparseDerivative:
-    """The Hessian of a function of many variables, few of which appear together, as a sparse matrix.
+    """Compute the Hessian of a function as a sparse matrix, for many variables of which few appear together.
 
     Parameters
     ----------
     fn : callable
-        Returns a number; of several, the sum is differentiated.
+        Returns a number; the sum of several is differentiated.
     grad_position : int or tuple of ints, default 0
-        What is differentiated: floating-point tensors of any shape.
+        The inputs to differentiate by: floating-point tensors of any shape.
     mode : {"auto", "entries", "stars"}, default "auto"
-        Entries are accumulated one by one; or columns are added up by a star colouring; auto takes whichever needs
-        least work.
+        ``entries`` accumulates them one by one; ``stars`` adds up columns by a star colouring. ``auto`` chooses the way
+        with the least work.
     ordering : str, default "best"
         The order in which columns are coloured: ``natural``, ``largest_first``, ``smallest_last``,
         ``incidence_degree``, or whichever of these needs the fewest colours.
     pattern : Pattern, scipy.sparse matrix or array of bools, optional
-        Where the entries stand, if it is known; each call compares it with one product more. By default it is found in
+        The places of the entries, if known; each call checks them with one more product. By default they are found in
         the program of the gradient.
 
     Returns
     -------
     SparseDerivative
-        Takes what `fn` takes and returns a ``scipy.sparse.csr_array`` that is exactly symmetric. ``prepare(*args)``
-        returns the `SparsePlan` that is used again while shapes, types, integers and what is no Tensor among the
-        arguments stay the same: pass a parameter that changes as a Tensor.
+        Takes the arguments of `fn` and returns a ``scipy.sparse.csr_array`` that is exactly symmetric.
+        ``prepare(*args)`` returns the `SparsePlan`. It is used again as long as shapes, types, integers and arguments
+        other than Tensors stay the same: pass a parameter that changes as a Tensor.
 
     Raises
     ------
     TypeError, ValueError
-        If something else is given. ImportError if SciPy is not there when a matrix is asked for.
+        If another kind of object is given. ImportError if SciPy is missing when a matrix is made.
 
     Notes
     -----
-    Entries of the upper triangle are accumulated along the program of the gradient's derivative (Griewank and Walther,
-    Evaluating Derivatives, 2008, chapter 7); where matrix products and the like couple many variables, there is one
-    directional derivative of the gradient for each colour of a star colouring (Coleman and Moré, Estimation of sparse
-    Hessian matrices and graph coloring problems, 1984). Linear terms leave nothing in the pattern.
+    The upper triangle is accumulated along the program of the gradient's derivative (Griewank and Walther, Evaluating
+    Derivatives, 2008, chapter 7). Where matrix products and the like couple many variables, each colour of a star
+    colouring takes one directional derivative of the gradient (Coleman and Moré, Estimation of sparse Hessian matrices
+    and graph coloring problems, 1984). Linear terms add no entries to the pattern.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""Steps on batches of directions as steps on one direction.
+"""Reduction of a step on a batch of directions to a step on one direction.
 
-A transform pushes many directions at once: each array that depends on them has an axis of directions, and every step
-treats them alike. Such a step is the batch of a step on arrays without that axis. `without_directions` finds that step,
-or says that there is none.
+A transform pushes many directions at once: each array that depends on them has a batch axis, and every step treats all
+directions alike. Such a step is a step on arrays without that axis, applied to a batch. `without_directions` finds that
+step, or returns None.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ class Batched(NamedTuple):
     Attributes
     ----------
     params, shapes, out
-        Its parameters, the shapes of its operands and of its result.
+        Its parameters, the shapes of its operands, and the shape of its result.
     axes
-        For each operand the axis of the directions; None where it has none.
+        The batch axis of each operand; None where it has none.
     directions
-        Their number.
+        The number of directions.
     """
 
     params: Any
@@ -36,7 +36,7 @@ class Batched(NamedTuple):
     directions: int
 
 
-#: The parameters of the step on one direction, and the axis of the directions in the result.
+#: The parameters of the step on one direction, and the batch axis of the result.
 Single = tuple[Any, int]
 
 
@@ -45,7 +45,7 @@ def _dropped(items: tuple[Any, ...], axis: int) -> tuple[Any, ...]:
 
 
 def _elementwise(step: Batched) -> Single | None:
-    """Axes are matched from the last one: that of the directions has one place, where no other operand extends."""
+    """Broadcasting aligns axes at the last one: all batch axes must align, and no other operand may extend there."""
     places = {axis - len(shape) for axis, shape in zip(step.axes, step.shapes, strict=True) if axis is not None}
     if len(places) > 1:
         return None
@@ -120,7 +120,7 @@ def _sum_to(step: Batched) -> Single | None:
 
 
 def _in_front(pattern: tuple[Any, ...], axis: int | None, count: int) -> bool:
-    """Whether an axis is one that a pattern takes as a whole, in front of all indices."""
+    """True if an axis comes before all indices of a pattern, which takes it as a whole."""
     assert axis is not None
     return (
         axis < len(pattern)
@@ -149,7 +149,7 @@ def _scatter_add(step: Batched) -> Single | None:
 
 
 def _together(pattern: tuple[Any, ...]) -> bool:
-    """Whether the indices of a pattern stand side by side, so that what they take stays in their place."""
+    """True if the indices of a pattern are adjacent, so that the gathered axes stay in their place."""
     places = [k for k, part in enumerate(pattern) if isinstance(part, int)]
     return bool(places) and places[-1] - places[0] == len(places) - 1
 
@@ -170,7 +170,7 @@ _RULES |= dict.fromkeys(("identity", "cast", "neg", "add", "sub", "mul", "div", 
 
 
 def without_directions(name: str, step: Batched) -> Single | None:
-    """The step on one direction of which a step is the batch; None if it is none, or that is not known."""
+    """The step on one direction that a step applies to a batch; None if no rule finds one."""
     rule = _RULES.get(name)
     found = None if rule is None else rule(step)
     if found is None or found[1] < 0 or step.out[found[1]] != step.directions:

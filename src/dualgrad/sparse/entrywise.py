@@ -1,17 +1,16 @@
-"""Programs whose arrays of directions are mostly zeros, rewritten to compute the entries that are not.
+"""Rewrite programs on directions that are mostly zeros, so that they compute only the nonzero entries.
 
 A Jacobian or Hessian pushes unit vectors through the steps of a derivative. As long as few elements meet, most of each
-array is zero: of the tangents of x[i] - x[j] along all unit vectors each has two entries. This pass of the compiler
-begins at constants that are mostly zeros, which is what unit vectors are, or what is left of them after steps on
-constants. It takes the axis of directions off each step that reads them (directions.py), and accumulates entries
-(parts.py) instead. Where a step has no such form the entries are put into a dense array, and the program goes on as it
-was recorded.
+array is zero: the tangents of x[i] - x[j] along all unit vectors have two entries each. This compiler pass starts at
+constants that are mostly zeros: unit vectors, or the results of constant folding on them. It removes the batch axis of
+directions from each step that reads them (directions.py), and accumulates entries (parts.py) instead. Where a step has
+no such form, the entries are written into a dense array, and the program continues as recorded.
 
-Nothing but the program decides, so it does not matter what the function calls, or whether it calls itself a Hessian.
-A step is taken only if zeros stay zeros for any numbers of the other operands: ``0 * inf`` is not a number where a user
-multiplies, and zero where a derivative does.
+The pass looks at the program alone, so it works for every function, whether or not it computes a Hessian explicitly. A
+step qualifies only if it keeps zeros whatever numbers the other operands hold: ``0 * inf`` is nan where a user
+multiplies, but zero where a derivative does.
 
-The work of both ways is counted in elements. The rewritten program is taken if it is clearly less.
+The cost of both programs is counted in elements. The pass rewrites the program only if the new one clearly costs less.
 """
 
 from __future__ import annotations
@@ -33,11 +32,11 @@ from .seeds import parts_of
 
 __all__ = ["Recorded", "by_entries"]
 
-LEAST = 1 << 14  # elements that the steps on directions compute, below which no other way is looked for
-GAIN = 1.25  # times as many elements as the entries take
-_STEP = 64  # elements that are computed while a step begins
-_PLACED = 5  # what an entry costs that is put into a dense array
-_MOST = 1 << 26  # entries of a dense array
+LEAST = 1 << 14  # smallest number of elements in the steps on directions for which the pass tries a rewrite
+GAIN = 1.25  # the old program must compute this many times the elements of the new one
+_STEP = 64  # the overhead of one step, in elements
+_PLACED = 5  # the cost of writing one entry into a dense array, in elements
+_MOST = 1 << 26  # entries written into one dense array
 _STEP_RESULT = 3  # the kind of a slot that a step computes; see program.pyx
 _ADDED = frozenset(("add", "sub", "concat", "where"))
 _RESHAPE, _TRANSPOSE, _CONCAT, _SCATTER, _BROADCAST, _SUB = (
@@ -47,7 +46,7 @@ _RESHAPE, _TRANSPOSE, _CONCAT, _SCATTER, _BROADCAST, _SUB = (
 
 @dataclass
 class Recorded:
-    """A program as lists: for each slot kind, source, number of the type and shape; steps; slots that leave it."""
+    """A program as lists: kind, source, type number and shape of each slot; the steps; the output slots."""
 
     kinds: list[int]
     sources: list[Any]
@@ -58,7 +57,7 @@ class Recorded:
 
 
 class _Source:
-    """What a walk looks at of a program. Numbers of captured tensors may change, so they are not known."""
+    """A program as a walk reads it. Captured tensors count as unknown, since their numbers may change."""
 
     def __init__(self, program: Recorded) -> None:
         self.kinds = [_STEP_RESULT if kind == HANDLE else kind for kind in program.kinds]
@@ -70,7 +69,7 @@ class _Source:
 
 @dataclass(frozen=True)
 class _Along:
-    """An array of directions: its slot without their axis, where that axis is, and how many there are."""
+    """An array of directions: its slot without the batch axis, the position of that axis, and its length."""
 
     slot: int
     axis: int
@@ -89,21 +88,21 @@ class _Entries(Walk):
         self.along: dict[int, _Along] = {}
         self.seeds: set[int] = set()
         self.dropped: dict[tuple[int, int], int] = {}  # (slot, axis from the last one) -> its slot without that axis
-        self.emitted: dict[int, list[Step]] = {}  # slot -> the steps on slopes where it is made
-        self.turned: dict[int, tuple[int, tuple[Any, ...]]] = {}  # slot -> (what it turns, how)
-        self.exits: set[int] = set()  # arrays of directions that are read as dense ones
-        self.before = 0  # elements that the steps on directions compute
+        self.emitted: dict[int, list[Step]] = {}  # slot -> the steps on slopes that make it
+        self.turned: dict[int, tuple[int, tuple[Any, ...]]] = {}  # slot -> (its source, the reshapes and transposes)
+        self.exits: set[int] = set()  # arrays of directions that a step reads as dense ones
+        self.before = 0  # elements computed by the steps on directions
         self.allowed = 1024 + sum(math.prod(program.shapes[out]) for _, _, _, out in program.steps)
 
     def new(self, shape: tuple[int, ...], typenum: int) -> int:
-        """A slot of an array without directions."""
+        """Add a slot for an array without directions."""
         slot = len(self.shapes)
         self.shapes[slot] = shape
         self.source.typenums[slot] = typenum
         return slot
 
     def begin(self) -> None:
-        """Constants that are mostly zeros."""
+        """Find the constants that are mostly zeros."""
         program = self.recorded
         for slot, (kind, shape) in enumerate(zip(program.kinds, program.shapes, strict=True)):
             if kind != CONSTANT or program.typenums[slot] not in FLOATS or len(shape) < 2:
@@ -117,13 +116,13 @@ class _Entries(Walk):
                 self.seeds.add(slot)
 
     def follow(self) -> None:
-        """Every step of the program."""
+        """Reduce every step of the program, where possible."""
         for op, params, ins, out in self.recorded.steps:
             if not any(slot in self.along or slot in self.turned for slot in ins):
                 continue
             done = len(self.steps)
             found = self.single(op, params, ins, out)
-            self.emitted[out] = self.steps[done:]  # later steps may read them, even if nothing is found
+            self.emitted[out] = self.steps[done:]  # kept even if nothing is found, since later steps may read them
             if found is not None:
                 self.along[out] = found
                 self.before += _STEP + (0 if op in VIEWS else math.prod(self.recorded.shapes[out]))
@@ -135,11 +134,11 @@ class _Entries(Walk):
         self.leave(self.recorded.outputs)
 
     def leave(self, slots: Sequence[int]) -> None:
-        """Slots are read as dense arrays."""
+        """Mark slots that a step reads as dense arrays."""
         self.exits.update(slot for slot in slots if slot in self.along or slot in self.turned)
 
     def single(self, op: int, params: Any, ins: tuple[int, ...], out: int) -> _Along | None:
-        """A step on arrays of directions as steps on their entries; None if there are none."""
+        """Reduce a step on arrays of directions to steps on their entries; None if there is no such form."""
         row, shape = self.rows[op], self.recorded.shapes[out]
         if any(slot in self.turned for slot in ins):
             return None
@@ -166,13 +165,13 @@ class _Entries(Walk):
         return _Along(single, found[1], count)
 
     def added(self, a: Part, b: Part) -> Part | None:
-        """What cancels is computed all the same: it is not a number where a slope is infinite."""
+        """Add two parts. Cancelling slopes are still subtracted, since inf - inf is nan."""
         if a.slot is not None and a.slot == b.slot and a.scale == -b.scale:
             return a._replace(slot=self.emit(_SUB, None, a.slot, b.slot))
         return super().added(a, b)
 
     def keeps_zeros(self, name: str, ins: tuple[int, ...], along: list[_Along | None]) -> bool:
-        """Whether a step leaves zeros where its arrays of directions have them."""
+        """True if a step keeps the zeros of its arrays of directions."""
         others = [self.constant(slot) for slot, a in zip(ins, along, strict=True) if a is None]
         if name in _ADDED:
             added = others[1:] if name == "where" else others
@@ -183,7 +182,7 @@ class _Entries(Walk):
         return True
 
     def beside(self, name: str, slot: int, place: int) -> int:
-        """An operand that is the same for all directions, without their axis."""
+        """Remove the batch axis from an operand that is the same for all directions."""
         shape = self.shapes[slot]
         if name in ("gather", "scatter_add") or len(shape) < -place:
             return slot
@@ -193,7 +192,7 @@ class _Entries(Walk):
             rest = (*shape[:axis], *shape[axis + 1 :])
             found = self.dropped[slot, place] = self.new(rest, self.source.typenums[slot])
             numbers = self.constant(slot)
-            if numbers is not None:  # its rows are alike, or zeros that are put beside
+            if numbers is not None:  # all rows are equal: take the first
                 self.learned(found, np.ascontiguousarray(numbers.take(0, axis)))
             else:
                 self.step(_RESHAPE, rest, (slot,), found)
@@ -202,14 +201,14 @@ class _Entries(Walk):
     # ------------------------------------------------------------------------------------------------ dense arrays
 
     def put_into_dense_arrays(self) -> None:
-        """The arrays that are read as dense ones, in the order of the program: an equal step is done by the first."""
+        """Build the dense arrays in program order: the first of several equal steps computes the shared slot."""
         self.equal = {}
         for _, _, _, out in self.recorded.steps:
             if out in self.exits and out not in self.seeds:
                 self.dense(out)
 
     def dense(self, out: int) -> None:
-        """The steps that put the entries of a slot into a dense array, after those that compute them."""
+        """Emit the steps that write the entries of a slot into a dense array."""
         source, how = self.turned.get(out, (out, ()))
         along = self.along[source]
         shape, typenum = self.recorded.shapes[out], self.recorded.typenums[out]
@@ -235,7 +234,7 @@ class _Entries(Walk):
         self.emitted[out] += self.steps[done:]
 
     def flat(self, part: Part) -> int:
-        """The slopes of a part, one after the other."""
+        """Flatten the slopes of a part."""
         size = part.columns.size
         if part.slot is None:
             return self.fixed_slot(np.full(size, part.scale, self.dtype))
@@ -243,7 +242,7 @@ class _Entries(Walk):
         return self.emit(_BROADCAST if not self.shapes[slot] else _RESHAPE, (size,), slot)
 
     def after(self) -> int:
-        """Elements that the steps on entries compute, and those that put them into dense arrays."""
+        """The number of elements computed by the steps on entries, with the cost of dense arrays."""
         total = 0
         wanted = self.exits - self.seeds
         for op, _, ins, out in needed(self.steps, wanted):
@@ -254,7 +253,7 @@ class _Entries(Walk):
 
 
 def _turned(places: np.ndarray, shape: tuple[int, ...], how: tuple[Any, ...]) -> np.ndarray:
-    """Elements by number, in an array that is reshaped and whose axes are permuted."""
+    """Map element numbers through reshapes and transposes."""
     for op, params in how:
         if op == _RESHAPE:
             shape = params
@@ -266,9 +265,9 @@ def _turned(places: np.ndarray, shape: tuple[int, ...], how: tuple[Any, ...]) ->
 
 
 def by_entries(program: Recorded) -> tuple[list[tuple[int, tuple[int, ...], Any]], list[Step]] | None:
-    """The program by entries; None if that is not known to be less work.
+    """Rewrite a program by entries; None if that does not clearly cost less.
 
-    What is to be added to its slots, each (number of the type, shape, numbers or None), and all steps.
+    Returns the slots to add, each (type number, shape, numbers or None), and all steps.
     """
     walk = _Entries(program)
     walk.begin()
@@ -288,7 +287,7 @@ def by_entries(program: Recorded) -> tuple[list[tuple[int, tuple[int, ...], Any]
 
 
 def _all_steps(program: Recorded, walk: _Entries) -> Iterator[Step]:
-    """The steps on directions replaced by those on entries."""
+    """Yield all steps, with steps on directions replaced by steps on entries."""
     for step in program.steps:
         yield from walk.emitted.get(step[3], ())
         if step[3] not in walk.along and step[3] not in walk.turned:
@@ -298,7 +297,7 @@ def _all_steps(program: Recorded, walk: _Entries) -> Iterator[Step]:
 def _renumbered(
     program: Recorded, walk: _Entries, steps: list[Step]
 ) -> tuple[list[tuple[int, tuple[int, ...], Any]], list[Step]]:
-    """New slots in the order in which the steps need them."""
+    """Number the new slots in the order in which steps need them."""
     n = len(program.shapes)
     added: list[tuple[int, tuple[int, ...], Any]] = []
     place: dict[int, int] = {}

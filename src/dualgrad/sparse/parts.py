@@ -1,4 +1,4 @@
-"""The entries of the Jacobian of each array in the program of a directional derivative, see accumulation.py."""
+"""The Jacobian entries of each array in the program of a directional derivative; see accumulation.py."""
 
 from __future__ import annotations
 
@@ -25,30 +25,31 @@ _FACTORED = frozenset(OPCODES[name] for name in ("mul", "absorb_mul"))
 _MUL, _DIV, _ADD, _SUB, _NEG = (OPCODES[name] for name in ("mul", "div", "add", "sub", "neg"))
 _SLICE, _RESHAPE, _BROADCAST = (OPCODES[name] for name in ("slice", "reshape", "broadcast_to"))
 _GATHER, _WHERE, _DRAW, _SUM = (OPCODES[name] for name in ("gather", "where", "draw", "sum"))
-LARGE = 2.0**64  # constants up to it are moved, so that nothing overflows that would not have
-_PARTS = 64  # of one array
-_SHORT = 4  # slices of a sum that are parts of their own
-_GATHERED = 4  # what an element costs that is gathered
-_ALLOWED = 32  # times the work of a sweep
+LARGE = 2.0**64  # largest constant to pull out of a product; larger ones could overflow where the original does not
+_PARTS = 64  # most parts of one array
+_SHORT = 4  # a sum over at most this many slices gives each slice a part of its own
+_GATHERED = 4  # the cost of gathering one element, in elements
+_ALLOWED = 32  # the most work, in sweeps
 
 Step = tuple[int, Any, tuple[int, ...], int]  # opcode, parameters, slots of the operands, slot of the result
 
 
 class UnsuitedError(Exception):
-    """The derivative is not one of few entries in simple places, or sweeps cost less."""
+    """Sweeps cost less for this derivative, or its entries are too many or in irregular places."""
 
 
 class Part(NamedTuple):
-    """Entries of the Jacobian of an array, at most one of them in a row unless rows are listed.
+    """Entries of the Jacobian of an array, at most one in each row unless rows are listed.
 
     Attributes
     ----------
     rows
         A box of the array, or a list of elements by number.
     columns
-        The number of an input for each of the rows, in the shape of the box.
+        The number of an input for each row, in the shape of the box.
     scale, slot
-        The slopes: a number times the array of a slot, of the shape of `columns` or of no axes. None: ones.
+        The slopes: a number times the array of a slot. The array has the shape of `columns` or no axes; None means
+        ones.
     """
 
     rows: Box | np.ndarray
@@ -58,7 +59,7 @@ class Part(NamedTuple):
 
 
 def same_places(a: Part, b: Part) -> bool:
-    """Whether two parts name the same entries in the same order."""
+    """True if two parts name the same entries in the same order."""
     if a.columns.shape != b.columns.shape or type(a.rows) is not type(b.rows):
         return False
     if isinstance(a.rows, np.ndarray):
@@ -75,8 +76,8 @@ def same_places(a: Part, b: Part) -> bool:
 class Walk(Knowledge):
     """The parts of each array that depends on the direction, and the steps that compute their slopes.
 
-    A structural primitive knows what becomes of parts (`Primitive.accumulated`), and asks the walk for what it is made
-    of; elementwise rows are here.
+    A structural primitive has its own rule for parts (`Primitive.accumulated`), which calls the methods of the walk.
+    The rules of elementwise rows are here.
     """
 
     of_a_sweep: int
@@ -97,10 +98,10 @@ class Walk(Knowledge):
         self.shapes: dict[int, tuple[int, ...]] = dict(enumerate(program.shapes))
         self.types: dict[int, np.dtype] = {}
         self.parts: dict[int, list[Part]] = {}
-        self.work = 0  # elements that the steps on slopes compute
-        self.of_a_sweep = 0  # and one sweep
-        self.dtype: np.dtype = np.dtype(np.float64)  # of the step at hand
-        self.allowed: int = 0  # elements, of steps and of parts
+        self.work = 0  # elements computed by the steps on slopes
+        self.of_a_sweep = 0  # elements computed by one sweep
+        self.dtype: np.dtype = np.dtype(np.float64)  # the type of the current step
+        self.allowed: int = 0  # the most elements of steps and of parts
         for slot, (kind, source) in enumerate(zip(program.kinds, program.sources, strict=True)):
             if kind == INPUT and source in directions:
                 first, shape = directions[source]
@@ -120,14 +121,14 @@ class Walk(Knowledge):
     # ------------------------------------------------------------------------------------------------- slopes
 
     def fixed_slot(self, numbers: np.ndarray) -> int:
-        """A slot with these numbers."""
+        """Add a slot that holds these numbers."""
         slot = len(self.shapes)
         self.shapes[slot] = numbers.shape
         self.learned(slot, numbers)
         return slot
 
     def emit(self, op: int, params: Any, *ins: int) -> int:
-        """A step on slopes; one on constants is done at once."""
+        """Emit a step on slopes, or compute it now if all operands are constant."""
         numbers = [self.constant(slot) for slot in ins]
         if all(a is not None for a in numbers):
             return self.fixed_slot(apply(op, params, *[Tensor(a) for a in numbers]).asnumpy())
@@ -144,11 +145,11 @@ class Walk(Knowledge):
         return slot
 
     def cost(self, op: int, slot: int) -> int:
-        """Of a step on slopes."""
+        """The cost of a step on slopes, in elements."""
         return 0 if op in VIEWS else math.prod(self.shapes[slot]) * (_GATHERED if op == _GATHER else 1)
 
     def cut(self, slot: int | None, box: Box) -> int | None:
-        """Slopes in a box."""
+        """Slice slopes by a box."""
         if slot is None or not self.shapes[slot] or box == whole(self.shapes[slot]):
             return slot
         return self.emit(_SLICE, box, slot)
@@ -159,7 +160,7 @@ class Walk(Knowledge):
         return self.emit(_RESHAPE, shape, slot)
 
     def picked(self, slot: int | None, index: np.ndarray) -> int | None:
-        """Slopes at elements by number, as a list."""
+        """Gather slopes by element number, as a list."""
         if slot is None or not self.shapes[slot]:
             return slot
         flat = self.reshaped(slot, (math.prod(self.shapes[slot]),))
@@ -171,7 +172,7 @@ class Walk(Knowledge):
         return self.emit(_GATHER, (0,), flat, self.indices[id(index)][1])
 
     def factor(self, slot: int, rows: Box | np.ndarray, shape: tuple[int, ...]) -> int:
-        """The elements of an operand that meet these rows of the result."""
+        """Slice or gather the elements of an operand that belong to these rows of the result."""
         if math.prod(self.shapes[slot]) == 1:
             return slot if not self.shapes[slot] else self.emit(_RESHAPE, (), slot)
         if self.shapes[slot] != shape:
@@ -186,7 +187,7 @@ class Walk(Knowledge):
         return [part] if columns.size else []
 
     def listed(self, part: Part, rows: np.ndarray, entries: np.ndarray, shape: tuple[int, ...]) -> list[Part]:
-        """Entries of a part, by number, in new rows of an array of this shape."""
+        """Move entries of a part, given by number, to new rows of an array of this shape."""
         if not len(entries):
             return []
         columns = part.columns.ravel()
@@ -203,10 +204,10 @@ class Walk(Knowledge):
     def moved(
         self, part: Part, before: tuple[int, ...], which: np.ndarray, shape: tuple[int, ...], to: Any
     ) -> list[Part]:
-        """Elements `which` (-1: none) of the operand go to rows `to` of the result, None: in order."""
+        """Move elements `which` of the operand (-1: none) to rows `to` of the result, None: consecutive rows."""
         rows = numbered(part.rows, before)
         size = math.prod(before)
-        if len(rows) == size and progression(rows) is not None:  # all of them, in order
+        if len(rows) == size and progression(rows) is not None:  # all rows, in order
             kept = np.flatnonzero(which >= 0)
             entries = which[kept]
         else:
@@ -224,7 +225,7 @@ class Walk(Knowledge):
         return self.listed(part, kept if to is None else to[kept], entries, shape)
 
     def read(self, parts: list[Part], reads: Any, before: tuple[int, ...], shape: tuple[int, ...]) -> list[Part]:
-        """What the result inherits that reads elements with slope one."""
+        """The parts of a result that reads elements with slope one."""
         if reads is None:
             return []
         if reads is SAME:
@@ -240,7 +241,7 @@ class Walk(Knowledge):
         return [new for part in parts for new in self.moved(part, before, reads, shape, to)]
 
     def spread_out(self, parts: list[Part], before: tuple[int, ...], shape: tuple[int, ...]) -> list[Part]:
-        """Broadcast to a shape."""
+        """Broadcast parts to a shape."""
         if before == shape:
             return parts
         found: list[Part] = []
@@ -262,7 +263,7 @@ class Walk(Knowledge):
         return found
 
     def together(self, parts: list[Part]) -> list[Part]:
-        """Parts of the same entries as one."""
+        """Merge parts that name the same entries."""
         found: list[Part] = []
         for part in parts:
             for i, other in enumerate(found):
@@ -288,7 +289,7 @@ class Walk(Knowledge):
         return a._replace(scale=1.0, slot=self.emit(_ADD, None, one, other))
 
     def scaled(self, part: Part) -> int:
-        """The slopes of a part with its scale multiplied in."""
+        """Multiply the scale of a part into its slopes."""
         assert part.slot is not None
         if part.scale == 1:
             return part.slot
@@ -319,7 +320,7 @@ class Walk(Knowledge):
         self.parts[out] = self.together(parts)
 
     def inherited(self, step: Step, k: int, moving: list[int]) -> list[Part]:
-        """The parts of a result that come from operand k."""
+        """The parts that a result inherits from operand k."""
         op, _, ins, out = step
         parts = self.parts[ins[k]]
         before, shape = self.shapes[ins[k]], self.shapes[out]
@@ -340,7 +341,7 @@ class Walk(Knowledge):
         return self.refused()
 
     def generic(self, step: Step, k: int, parts: list[Part]) -> list[Part]:
-        """Any operation that reads elements with slope one."""
+        """Accumulate any operation that reads elements with slope one."""
         _, _, ins, out = step
         before = self.shapes[ins[k]]
 
@@ -353,7 +354,7 @@ class Walk(Knowledge):
         return self.read(parts, reads_of(self.seen(step, starts), k), before, self.shapes[out])
 
     def summed(self, step: Step, k: int, parts: list[Part], axes: tuple[int, ...], kept: tuple[int, ...]) -> list[Part]:
-        """Sums along axes, of which those in `kept` stay, with one element. Boxes stay boxes where that takes few."""
+        """Sum parts along axes. The axes in `kept` stay, with length one. A box stays a box if few pieces suffice."""
         found: list[Part] = []
         for part in parts:
             pieces = None if isinstance(part.rows, np.ndarray) else self.alike(part, axes)
@@ -364,7 +365,7 @@ class Walk(Knowledge):
         return found
 
     def alike(self, part: Part, axes: tuple[int, ...]) -> list[Part] | None:
-        """A box as boxes with the same column all along some axes; None if these are many."""
+        """Split a box into boxes with equal columns along some axes; None if that takes many."""
         columns = part.columns
         varied = [axis for axis in axes if not (columns == columns.take([0], axis)).all()]
         if not varied:
@@ -382,7 +383,7 @@ class Walk(Knowledge):
         return found
 
     def summed_piece(self, part: Part, axes: tuple[int, ...], kept: tuple[int, ...]) -> Part:
-        """The sum of a box along axes with one column."""
+        """Sum a box along axes on which its columns are equal."""
         shape, slot, scale = part.columns.shape, part.slot, part.scale
         count = math.prod(shape[axis] for axis in axes)
         columns = part.columns[tuple(slice(1) if axis in axes else slice(None) for axis in range(len(shape)))]
@@ -399,7 +400,7 @@ class Walk(Knowledge):
         return Part(rows, columns, scale, self.reshaped(slot, columns.shape))
 
     def multiplied(self, op: int, parts: list[Part], by: int, shape: tuple[int, ...]) -> list[Part]:
-        """Parts times a factor, or divided by one, that does not depend on the direction."""
+        """Multiply parts by, or divide them by, a factor that does not depend on the direction."""
         numbers = self.constant(by)
         if numbers is not None and numbers.size and (numbers == numbers.flat[0]).all():
             number = float(numbers.flat[0])
@@ -408,7 +409,7 @@ class Walk(Knowledge):
             scales = [part.scale / number if op == _DIV else part.scale * number for part in parts]
             if all(1 / LARGE <= abs(scale) <= LARGE for scale in scales):
                 return [part._replace(scale=scale) for part, scale in zip(parts, scales, strict=True)]
-        if numbers is not None and op != _DIV and not numbers.all():  # a constant lets through what is not zero
+        if numbers is not None and op != _DIV and not numbers.all():  # drop entries where the constant is zero
             reads = np.where(np.broadcast_to(numbers != 0, shape).ravel(), np.arange(math.prod(shape)), -1)
             parts = self.read(parts, reads, shape, shape)
         found = []
@@ -425,7 +426,7 @@ class Walk(Knowledge):
         raise UnsuitedError
 
     def chosen(self, step: Step, k: int, parts: list[Part], shape: tuple[int, ...]) -> list[Part]:
-        """Parts where a condition holds, or does not."""
+        """Keep parts where a condition holds for operand 1, or does not hold for operand 2."""
         _, _, ins, _ = step
         seen = self.seen(step, lambda _: np.empty(0))
         condition = seen.numbers(0)
@@ -442,7 +443,7 @@ class Walk(Knowledge):
 
 
 def _sparse_product(walk: Walk, step: Step, k: int, parts: list[Part], moving: list[int]) -> list[Part]:
-    """S(a) x, with one column: each entry of the matrix meets one element of x, and goes to one of the result."""
+    """Accumulate S(a) x with one column: each entry of S reads one element of x and adds to one of the result."""
     if len(moving) > 1:
         return walk.refused()
     _, params, ins, out = step

@@ -1,15 +1,15 @@
 """Sparsity patterns: which elements of a result depend on which elements of the inputs.
 
-The function is executed once, and what reaches the arrays is written down as a flat program. For each step of it an
-index set goes along with each element: the inputs it depends on. A primitive says for each operand which of its
-elements an element of the result reads with a slope that is not zero by its nature; the sets of those are united.
-Comparisons, rounding and argsort end a dependence; products with constants keep only what their nonzeros let through.
+The function runs once, and its operations are recorded as a flat program. Each element of each array carries an index
+set: the inputs it depends on. A primitive's rule names, for each operand, the elements that an element of the result
+reads with a slope that can be nonzero. The set of the result is the union of their sets. Comparisons, rounding and
+argsort end a dependence; products with constants pass it only where the constant is not zero.
 
-The pattern of a Hessian is that of the Jacobian of the gradient, and the gradient is such a program, too. A variable
-that enters linearly is not in its own partial derivative, so linear and nonlinear operations need not be told apart.
+The pattern of a Hessian is the pattern of the Jacobian of the gradient, and the gradient is also such a program. A
+variable that enters linearly is absent from its own partial derivative, so linear and nonlinear operations need no
+distinction.
 
-The pattern holds for all values of the inputs, but for the branches that Python took at the given ones
-(``if x[0] > 0``).
+The pattern holds for all input values, except where Python took branches at the given ones (``if x[0] > 0``).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from .reads import INEXACT, MOST, SAME, Blocks, Groups, Step, reads_of
 
 __all__ = ["Pattern", "jacobian_pattern"]
 
-INPUT, HANDLE, CONSTANT = 0, 1, 2  # where the array of a slot comes from; see program.pyx
+INPUT, HANDLE, CONSTANT = 0, 1, 2  # sources of the array in a slot; see program.pyx
 
 
 class Family(NamedTuple):
@@ -44,7 +44,7 @@ class Family(NamedTuple):
 
 @dataclass(frozen=True)
 class Pattern:
-    """Where the entries of a sparse matrix stand.
+    """The places of the entries of a sparse matrix.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class Pattern:
     indices : ndarray of int32
         The column of each entry, ascending in each row.
     branches : bool
-        Python asked for numbers that depend on the inputs, so the pattern is that of the branches taken.
+        True if Python read numbers that depend on the inputs; the pattern is then valid for the branches taken.
 
     Examples
     --------
@@ -70,14 +70,14 @@ class Pattern:
     indptr: np.ndarray
     indices: np.ndarray
     branches: bool = False
-    relied: tuple[tuple[Any, Any], ...] = ()  # (handle, its array) where indices or conditions were looked at
-    dependence: Dependence | None = None  # what else decides about it; None where nobody knows
+    relied: tuple[tuple[Any, Any], ...] = ()  # (handle, its array) of tensors whose indices or conditions were read
+    dependence: Dependence | None = None  # guards on everything else that the pattern depends on; None: unknown
 
     def __repr__(self) -> str:
         return f"Pattern(shape={self.shape}, entries={len(self.indices)})"
 
     def changed(self) -> str | None:
-        """What has changed of all that it relies on, in words; None if nothing has, or if that cannot be told.
+        """Name a change of anything the pattern relies on; None if nothing changed or that is unknown.
 
         It relies on index arrays, conditions and numbers that Python read. See `sure`.
         """
@@ -86,17 +86,17 @@ class Pattern:
         return self.dependence.broken() if self.dependence is not None and self.sure else None
 
     def taken_over(self) -> Pattern:
-        """The same places for a function of which nothing is known."""
+        """The same places, without a claim about any function."""
         return Pattern(self.shape, self.indptr, self.indices)
 
     @property
     def sure(self) -> bool:
-        """Whether the pattern holds wherever nothing that it relies on has changed, and such a change is seen."""
+        """True if the pattern holds until `changed` reports a change."""
         return not self.branches and self.dependence is not None and self.dependence.why is None
 
     @staticmethod
     def of(given: Any) -> Pattern:
-        """A pattern from a sparse matrix of SciPy or an array of bools; a Pattern is returned as it is."""
+        """Make a pattern from a SciPy sparse matrix or an array of bools; a Pattern is returned as it is."""
         if isinstance(given, Pattern):
             return given
         coo = given.tocoo() if hasattr(given, "tocoo") else None
@@ -115,13 +115,13 @@ class Pattern:
         return Pattern(self.shape[::-1], starts, members, self.branches, self.relied, self.dependence)
 
     def symmetric(self) -> Pattern:
-        """The pattern together with its transpose."""
+        """The union of the pattern and its transpose."""
         other = self.transposed()
         return Pattern(self.shape, *union(*self.sets, *other.sets), self.branches, self.relied, self.dependence)
 
     @property
     def sets(self) -> tuple[np.ndarray, np.ndarray]:
-        """Both arrays."""
+        """The arrays `indptr` and `indices`."""
         return self.indptr, self.indices
 
     def rows(self) -> np.ndarray:
@@ -129,29 +129,29 @@ class Pattern:
         return np.repeat(np.arange(self.shape[0], dtype=np.int32), np.diff(self.indptr))
 
     def dense(self) -> np.ndarray:
-        """As a matrix of bools."""
+        """The pattern as a matrix of bools."""
         matrix = np.zeros(self.shape, bool)
         matrix[self.rows(), self.indices] = True
         return matrix
 
 
 def jacobian_pattern(fn: Callable[..., Any], *args: Any, grad_position: int | tuple[int, ...] = 0) -> Pattern:
-    """The sparsity pattern of the Jacobian of a function.
+    """Find the sparsity pattern of the Jacobian of a function.
 
     Parameters
     ----------
     fn : callable
         Returns a tensor, or a tuple or list of them. A gradient function gives the pattern of a Hessian.
     *args
-        Its arguments; those that are differentiated are floating-point tensors of any shape.
+        Its arguments; the differentiated ones are floating-point tensors of any shape.
     grad_position : int or tuple of ints, default 0
-        Which are differentiated.
+        The positions of the differentiated arguments.
 
     Returns
     -------
     Pattern
-        A row for each element of the results and a column for each element of the inputs, both one after the other in
-        C order. It contains every entry that is not zero, and may hold others: cancellation is not seen.
+        A row for each element of the results and a column for each element of the inputs, in C order. It contains every
+        nonzero entry, and may hold more: cancellation goes undetected.
 
     Raises
     ------
@@ -213,13 +213,14 @@ class Captured(NamedTuple):
     Attributes
     ----------
     program, results, slots
-        Its results, and their slots, None where they are constant.
+        The program, its results, and their slots, None where they are constant.
     branches, looked
-        Whether Python was given numbers that depend on the arguments; (handle, array) of captured ones it was given.
+        True if Python read numbers that depend on the arguments; (handle, array) of the captured tensors that it read.
     dependence
-        What else decides about the program.
+        Guards on everything else that decides about the program.
     tensors, fixed
-        The positions of the arguments that are tensors, the first inputs of the program; those that hold integers.
+        The positions of the arguments that are tensors, which are the first inputs of the program; integer tensors by
+        input.
     """
 
     program: Any
@@ -233,7 +234,7 @@ class Captured(NamedTuple):
 
 
 def captured(fn: Callable[..., Any], args: tuple[Any, ...], more: tuple[Tensor, ...] = ()) -> Captured:
-    """The program of `fn`, which takes the list of all arguments and a tuple of further inputs."""
+    """Record `fn`, called with the list of all arguments and a tuple of further inputs."""
     tensors = [i for i, x in enumerate(args) if isinstance(x, Tensor)]
 
     def call(*given: Tensor) -> list[Tensor]:
@@ -257,17 +258,17 @@ def leaves(x: Any) -> list[Tensor]:
 
 
 class _Known(NamedTuple):
-    """Numbers that do not depend on the inputs, and the handles they come from."""
+    """Numbers that do not depend on the inputs, and the handles they were read from."""
 
     numbers: np.ndarray
     handles: dict[int, Any]  # by identity: tensors compare by element
 
 
 class Knowledge:
-    """The numbers in a program that do not depend on what is differentiated, as far as a pattern may rely on them.
+    """The numbers in a program that do not depend on the differentiated inputs, if a pattern may rely on them.
 
-    Those of captured tensors may be looked at, for indices and conditions; then it is written down that they were. They
-    are no constants: others may come.
+    Indices and conditions may come from captured tensors; a read of one is noted in `relied`. Captured numbers are not
+    constants, since they may change.
     """
 
     def __init__(self, program: Any, fixed: dict[int, Tensor]) -> None:
@@ -284,23 +285,23 @@ class Knowledge:
                 self.known[slot] = _Known(source.asnumpy(), {id(source): source})
 
     def learned(self, slot: int, numbers: np.ndarray) -> None:
-        """A slot always holds these numbers."""
+        """Declare that a slot always holds these numbers."""
         self.known[slot] = _Known(numbers, {})
 
     def learn(self, op: int, params: Any, ins: tuple[int, ...], out: int) -> None:
-        """A step on what does not depend on the inputs."""
+        """Compute a step whose operands do not depend on the inputs."""
         if ins and self.rows[op].name != "inspect" and all(slot in self.known for slot in ins):
             tensors = [Tensor(self.known[slot].numbers) for slot in ins]
             handles = {key: handle for slot in ins for key, handle in self.known[slot].handles.items()}
             self.known[out] = _Known(apply(op, params, *tensors).asnumpy(), handles)
 
     def constant(self, slot: int) -> np.ndarray | None:
-        """The numbers of a slot if they are always the same."""
+        """The numbers of a slot if they never change, else None."""
         found = self.known.get(slot)
         return None if found is None or found.handles else found.numbers
 
     def seen(self, step: tuple[int, Any, tuple[int, ...], int], starts: Callable[[int], np.ndarray]) -> Step:
-        """A step as the rules of what is read see it."""
+        """A step in the form that the reading rules take."""
         op, params, ins, out = step
         shapes, typenum = tuple(self.program.shapes[slot] for slot in ins), self.program.typenums[ins[0]]
 
@@ -315,7 +316,7 @@ class Knowledge:
 
 
 class _Walk(Knowledge):
-    """Families of the slots of a program, step by step."""
+    """The index sets of the slots of a program, step by step."""
 
     def __init__(self, program: Any, inputs: dict[int, Family], fixed: dict[int, Tensor], n: int) -> None:
         super().__init__(program, fixed)

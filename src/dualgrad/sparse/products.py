@@ -1,13 +1,13 @@
 """Products with sparse matrices of SciPy, differentiable to any order.
 
-``A @ x``, ``x @ A`` and ``A.dot(x)`` work for every sparse matrix or array A of SciPy and every Tensor x; `matmul` is
-the same as a function. A is a constant there. In `csr_matmul` the entries of the matrix are a Tensor, too, and are
-differentiated with respect to; where they stand is fixed.
+``A @ x``, ``x @ A`` and ``A.dot(x)`` work for every SciPy sparse matrix or array A and every Tensor x; `matmul` is the
+same as a function. There A is a constant. In `csr_matmul` the entries of the matrix are a Tensor, too, and can be
+differentiated; their places are fixed.
 
 Design
 ------
-A sparse matrix is the vector of its entries and a pattern, which says where they stand. The product S(a) x is bilinear
-in the entries a and in x, and its transposes lead to one more map only:
+A sparse matrix is the vector of its entries and a pattern of their places. The product S(a) x is bilinear in the
+entries a and in x, and its transposes need only one more map:
 
 ===================  ===========================  ==============================
 map                  transposed in the first      transposed in the second
@@ -16,8 +16,8 @@ S(a) x               entries of ct x^T            S(a)^T ct
 entries of u v^T     S(ct) v                      S(ct)^T u
 ===================  ===========================  ==============================
 
-"Entries of u v^T" are those at the places of the pattern; the rest of that product is never computed. The transpose of
-a matrix in compressed rows is the same three arrays read as compressed columns, so nothing is sorted or copied for it.
+"Entries of u v^T" are the entries at the places of the pattern; the rest of that product is never computed. Reading the
+three arrays as compressed columns transposes a matrix in compressed rows, so nothing is sorted or copied.
 
 SciPy is needed for these functions only: ``pip install 'dualgrad[scipy]'``.
 """
@@ -42,18 +42,18 @@ from ._scipy import scipy_sparse
 
 __all__ = ["csr_matmul", "matmul"]
 
-_BLOCK = 1 << 16  # so many products of elements are made at a time for entries of u v^T
+_BLOCK = 1 << 16  # the most products of elements computed at a time for entries of u v^T
 
 
 class _Pattern:
-    """Where the entries of a matrix stand: a matrix in compressed rows whose entries do not matter."""
+    """The places of the entries of a matrix: a matrix in compressed rows whose entries are ignored."""
 
     def __init__(self, matrix: Any) -> None:
         self.rows_first = matrix
         self.columns_first = matrix.T
 
     def __eq__(self, other: object) -> bool:
-        """Two calls with the same matrix do the same: that is how a recorded program knows itself again."""
+        """True if two patterns have the same places. A recorded program compares the matrices of two calls so."""
         if not isinstance(other, _Pattern):
             return NotImplemented
         mine, theirs = self.rows_first, other.rows_first
@@ -72,7 +72,7 @@ class _Pattern:
         return np.repeat(np.arange(len(counts)), counts), self.rows_first.indices
 
     def filled(self, entries: np.ndarray, transposed: bool) -> Any:
-        """The matrix with these entries, or its transpose."""
+        """Make the matrix with these entries, or its transpose."""
         matrix = copy.copy(self.columns_first if transposed else self.rows_first)
         matrix.data = entries
         return matrix
@@ -82,14 +82,14 @@ class _Pattern:
 
 
 def _single(*arrays: np.ndarray) -> list[np.ndarray]:
-    """Arrays of a type that SciPy multiplies: it has no float16."""
+    """Convert float16 to float32, since SciPy cannot multiply float16."""
     return [a.astype(np.float32) if a.dtype == np.float16 else a for a in arrays]
 
 
 def _product_kernel(entries: np.ndarray, x: np.ndarray, pattern: _Pattern, transposed: bool) -> np.ndarray:
     a, b = _single(entries, x)
     stack = np.broadcast_shapes(a.shape[:-1], b.shape[:-2])
-    if all(n == 1 for n in a.shape[:-1]):  # one matrix: a stack beside it is more columns
+    if all(n == 1 for n in a.shape[:-1]):  # one matrix: turn a stack of operands into more columns
         columns = np.moveaxis(b, -2, 0)
         found = pattern.filled(a.ravel(), transposed) @ columns.reshape(len(columns), math.prod(columns.shape[1:]))
         found = np.moveaxis(found.reshape(len(found), *columns.shape[1:]), 0, -2)
@@ -142,15 +142,14 @@ _entries = extend.bilinear(
 
 
 def matmul(x: Any, y: Any) -> Tensor:
-    """The product of a constant sparse matrix and a Tensor, or of a Tensor and a constant sparse matrix.
+    """Multiply a constant sparse matrix and a Tensor, in either order.
 
     Parameters
     ----------
     x, y : scipy.sparse matrix or array, and Tensor
-        One of each, in either order. The matrix has two axes and any format. It is not copied, so its entries must
-        not be changed before derivatives are taken; CSR and CSC are multiplied as they are, other formats are
-        converted at each call. A Tensor on the right has shape (n,), (n, k) or (..., n, k), one on the left (n,) or
-        (..., n).
+        One of each, in either order. The matrix has two axes and any format. It is not copied, so do not change its
+        entries before derivatives are taken. CSR and CSC are multiplied directly; other formats are converted at each
+        call. A Tensor on the right has shape (n,), (n, k) or (..., n, k), and on the left (n,) or (..., n).
 
     Returns
     -------
@@ -192,7 +191,7 @@ def matmul(x: Any, y: Any) -> Tensor:
 
 
 def csr_matmul(data: Any, indices: Any, indptr: Any, shape: Any, x: Any) -> Tensor:
-    """The product of a sparse matrix in compressed rows, whose entries may be differentiated, and a Tensor.
+    """Multiply a sparse matrix in compressed rows, whose entries may be differentiated, and a Tensor.
 
     Parameters
     ----------
@@ -203,19 +202,19 @@ def csr_matmul(data: Any, indices: Any, indptr: Any, shape: Any, x: Any) -> Tens
     indptr : array of int
         Row i has the entries ``indptr[i]`` to ``indptr[i + 1]``.
     shape : tuple of two ints
-        Of the matrix.
+        The shape of the matrix.
     x : Tensor
         Shape (n,), (n, k) or (..., n, k).
 
     Returns
     -------
     Tensor
-        In the type that both have together. Derivatives go to `data` and `x`.
+        In the common type of both. Derivatives go to `data` and `x`.
 
     Raises
     ------
     ImportError
-        If SciPy is not there.
+        If SciPy is not installed.
     TypeError
         If neither holds floats.
     ValueError
@@ -251,7 +250,7 @@ def csr_matmul(data: Any, indices: Any, indptr: Any, shape: Any, x: Any) -> Tens
 def _multiplied(
     name: str, entries: Any, pattern: _Pattern, transposed: bool, shape: tuple[int, ...], dense: Any, on_left: bool
 ) -> Tensor:
-    """The product in terms of the primitive: all there is beside the matrix is columns of one matrix on its right."""
+    """Apply the primitive: the Tensor becomes a matrix on the right, all its other axes become columns."""
     x = operand(name, dense)
     kind = _engine.common_type(entries, x)
     if not (from_num(kind).is_float or from_num(kind).is_complex):
@@ -281,16 +280,16 @@ def _integers(what: str, x: Any) -> np.ndarray:
 
 
 def _is_sparse(x: Any) -> bool:
-    """Whether this is a sparse matrix of SciPy; there is none before SciPy was imported."""
+    """True for a SciPy sparse matrix. No such matrix exists before SciPy is imported."""
     module = sys.modules.get("scipy.sparse")
     return module is not None and module.issparse(x)
 
 
 def _as_array(matrix: Any) -> Any:
-    """A matrix of any format in compressed rows, its memory shared where it has them."""
+    """Convert a matrix of any format to compressed rows; shares memory if it already has them."""
     return scipy_sparse("dualgrad.sparse: this").csr_array(matrix)
 
 
 def operator(x: Any, y: Any) -> Any:
-    """What ``@`` does for a Tensor and something that is no array."""
+    """Compute ``@`` of a Tensor and an object that is not an array."""
     return matmul(x, y) if _is_sparse(x) or _is_sparse(y) else NotImplemented

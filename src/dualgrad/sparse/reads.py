@@ -1,8 +1,8 @@
-"""Which elements of its operands an element of a primitive's result reads, with a slope that is not zero by its nature.
+"""Rules for which operand elements an element of a result reads with a slope that can be nonzero.
 
-Every structural primitive knows its own rule (`Primitive.reads`), and asks the `Step` for what the rules are made of.
-Elementwise rows read the element at the same place where the row of the table has a partial. Of an unknown primitive
-every element of the result reads all elements. Rules of primitives that are defined in Python are here.
+Every structural primitive has its own rule (`Primitive.reads`), built from methods of `Step`. An elementwise row reads
+the element at the same place if the table has a partial for the operand. For an unknown primitive, every element of the
+result reads all elements. The rules of primitives defined in Python are here.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ INEXACT = {np.dtype(code).num for code in "efdFD"}
 
 
 class Groups(NamedTuple):
-    """What each element of a result reads of an operand, in compressed rows."""
+    """The elements of an operand that each element of a result reads, in compressed rows."""
 
     starts: np.ndarray
     members: np.ndarray
 
 
 class Blocks(NamedTuple):
-    """Groups of the elements of an operand, and for each element of a result the group it reads."""
+    """Groups of operand elements, and for each element of a result the number of the group it reads."""
 
     groups: Groups
     which: np.ndarray
@@ -41,26 +41,26 @@ class Blocks(NamedTuple):
 
 SAME = "element by element"
 
-#: What elements of the result read of an operand: None (nothing), SAME, for each the one element it reads (-1: none),
-#: Groups, or Blocks. A rule that does not know gives NotImplemented.
+#: The operand elements that a result reads: None (none), SAME, one element for each element of the result (-1: none),
+#: Groups, or Blocks. A rule without an answer returns NotImplemented.
 Reads = Any
 
 
 @dataclass(frozen=True)
 class Step:
-    """One step of a program, as the rules see it.
+    """One step of a program, as the rules read it.
 
     Attributes
     ----------
     op, row, params
         The primitive and its parameters.
     shape, shapes, typenum
-        Shape of the result, shapes of the operands, type of the first.
+        Shape of the result, shapes of the operands, type number of the first.
     known
-        The numbers of an operand, or None where they depend on inputs; asked for ``constant`` ones, also where they
-        are those of a captured tensor.
+        The numbers of an operand, or None if they depend on inputs. With ``constant``, also None for the numbers of a
+        captured tensor.
     starts
-        For each operand where the index sets of its elements begin.
+        For each operand, the starts of its elements' index sets.
     """
 
     op: int
@@ -79,12 +79,12 @@ class Step:
         return math.prod(self.shape)
 
     def positions(self, k: int) -> np.ndarray:
-        """The elements of an operand by number, in its shape."""
+        """The element numbers of an operand, in its shape."""
         shape = self.shapes[k]
         return np.arange(math.prod(shape), dtype=np.int64).reshape(shape)
 
     def places(self) -> np.ndarray:
-        """The elements of the result by number."""
+        """The element numbers of the result, in its shape."""
         return np.arange(self.size, dtype=np.int64).reshape(self.shape)
 
     def numbers(self, k: int, constant: bool = False) -> np.ndarray | None:
@@ -92,11 +92,11 @@ class Step:
         return self.known(k, constant)
 
     def moved(self, positions: np.ndarray) -> np.ndarray:
-        """The primitive applied to the numbers of elements instead of their values."""
+        """Apply the primitive to element numbers instead of values."""
         return np.ascontiguousarray(apply(self.op, self.params, Tensor(positions)).asnumpy()).ravel()
 
     def reads_nonempty(self, k: int, keys: np.ndarray, sources: np.ndarray | None = None) -> Groups:
-        """Groups by the element of the result that each source goes to, sources without dependence left out."""
+        """Group sources by the element of the result they go to. Drops sources with empty sets."""
         starts = self.starts(k)
         if sources is None:
             sources = np.arange(len(keys), dtype=np.int64)
@@ -104,22 +104,22 @@ class Step:
         return grouped(keys[useful], sources[useful], self.size)
 
     def grouped(self, keys: np.ndarray, sources: np.ndarray) -> Groups:
-        """Groups by the element of the result that each source goes to."""
+        """Group sources by the element of the result they go to."""
         return grouped(keys, sources, self.size)
 
     def broadcast(self, k: int) -> Reads:
-        """The element of an operand at the same place."""
+        """Each element reads the operand element at the same place after broadcasting."""
         positions = self.positions(k)
         if positions.shape == self.shape:
             return SAME
         return np.ascontiguousarray(np.broadcast_to(positions, self.shape)).ravel()
 
     def elementwise(self, k: int) -> Reads:
-        """The same, where the row has a partial."""
+        """`broadcast`, or None if the row has no partial for the operand."""
         return None if self.row.partials[k] is None else self.broadcast(k)
 
     def index(self, pattern: tuple[Any, ...]) -> tuple[Any, ...] | None:
-        """The index of a gather or scatter for NumPy; None where it depends on inputs."""
+        """Build NumPy's index of a gather or scatter; None if it depends on inputs."""
         found: list[Any] = []
         for part in pattern:
             if not isinstance(part, int):
@@ -132,13 +132,13 @@ class Step:
         return tuple(found)
 
     def gathered_along_axes(self, k: int) -> Groups:
-        """All elements along the axes of a reduction."""
+        """Each element reads all operand elements along the reduced axes."""
         axes = self.params[0]
         kept = tuple(1 if axis in axes else length for axis, length in enumerate(self.shapes[0]))
         return self.reads_nonempty(k, np.broadcast_to(self.places().reshape(kept), self.shapes[0]).ravel())
 
     def blocks(self, k: int, of_operand: tuple[int, ...], of_result: tuple[int, ...]) -> Blocks:
-        """Elements of the result that read whole blocks of an operand; shapes with an axis of 1 where blocks extend."""
+        """Each element reads a whole group of an operand. The shapes have length 1 on axes that a group spans."""
         numbers = np.arange(math.prod(of_operand), dtype=np.int64)
         keys = np.broadcast_to(numbers.reshape(of_operand), self.shapes[k]).ravel()
         which = np.broadcast_to(numbers.reshape(of_result), self.shape).ravel()
@@ -146,7 +146,7 @@ class Step:
         return Blocks(groups, np.ascontiguousarray(which))
 
     def dense(self, k: int, core: tuple[int, ...] | None = None) -> Blocks:
-        """Nothing is known: all of the operand, of the same sample where the last `core` axes are those of one."""
+        """Read everything: all of the operand or, if the last `core` axes form one sample, all of the same sample."""
         shape = self.shapes[k]
         if core is None:
             return self.blocks(k, (1,) * len(shape), (1,) * len(self.shape))
@@ -156,7 +156,7 @@ class Step:
 
 
 def grouped(keys: np.ndarray, sources: np.ndarray, size: int) -> Groups:
-    """Sources gathered by keys below `size`."""
+    """Sort sources into groups by keys below `size`."""
     starts = np.zeros(size + 1, np.int64)
     np.cumsum(np.bincount(keys, minlength=size), out=starts[1:])
     if np.any(keys[1:] < keys[:-1]):
@@ -165,7 +165,7 @@ def grouped(keys: np.ndarray, sources: np.ndarray, size: int) -> Groups:
 
 
 def reads_of(step: Step, k: int) -> Reads:
-    """What the elements of a step's result read of operand k."""
+    """The operand elements that the elements of a step's result read from operand k."""
     structural = primitive(step.op)
     if structural is not None:
         return structural.reads(step, k)
@@ -173,7 +173,7 @@ def reads_of(step: Step, k: int) -> Reads:
 
 
 def _product(step: Step, k: int) -> Reads:
-    """A factor that is constant lets through what is not zero."""
+    """Read a product: elements with a constant zero factor are not read."""
     factor = step.numbers(1 - k, constant=True)
     reads = step.elementwise(k)
     if factor is None or factor.all():
@@ -187,7 +187,7 @@ def _product(step: Step, k: int) -> Reads:
 
 
 def _fourier(step: Step, k: int) -> Reads:
-    """All along the axes of the transform; the others are a stack."""
+    """Each element reads all elements along the axes of the transform; the other axes are a stack."""
     settings = dict(step.params)
     ndim = len(step.shape)
     along = {axis % ndim for axis in settings.get("axes", (settings.get("axis"),))}
@@ -196,7 +196,7 @@ def _fourier(step: Step, k: int) -> Reads:
 
 
 def _sparse_product(step: Step, k: int) -> Reads:
-    """Row i of S(a) x: the entries of row i, and the rows of x that they stand for."""
+    """Row i of S(a) x reads the entries of row i, and the rows of x in their columns."""
     settings = dict(step.params)
     if math.prod(step.shape[:-2]) != 1 or math.prod(step.shapes[0][:-1]) != 1:
         return NotImplemented
@@ -217,7 +217,7 @@ def _sparse_product(step: Step, k: int) -> Reads:
 
 
 def _sparse_entries(step: Step, k: int) -> Reads:
-    """Entry (i, j) of u v^T: row i of u and row j of v."""
+    """Entry (i, j) of u v^T reads row i of u and row j of v."""
     which = dict(step.params)["pattern"].places[k]
     shape = step.shapes[k]
     if math.prod(shape[:-2]) != 1:
@@ -227,7 +227,7 @@ def _sparse_entries(step: Step, k: int) -> Reads:
 
 
 def _convolution(step: Step, k: int) -> Reads:
-    """Element t of the full convolution reads x[i] and y[t - i]; the valid part begins where they overlap."""
+    """Element t of the full convolution reads x[i] and y[t - i]; the valid part starts at full overlap."""
     a, b = step.shapes[0], step.shapes[1]
     if len(a) != 1 or len(b) != 1 or a[0] * b[0] > MOST:
         return NotImplemented

@@ -1,4 +1,4 @@
-"""The entries of a constant array that is mostly zeros, as parts."""
+"""Conversion of a constant array that is mostly zeros to parts."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from .parts import LARGE, Part
 
 __all__ = ["parts_of"]
 
-SPARSE = 4  # of so many elements at most one is not zero
-FEW = 64  # elements of the smallest array that is worth a look
+SPARSE = 4  # at most one of this many elements is nonzero
+FEW = 64  # the smallest array worth a look
 _PARTS = 8
 
 
 def parts_of(numbers: np.ndarray, fixed_slot: Callable[[np.ndarray], int]) -> list[Part] | None:
-    """The parts of an array whose columns go along its first axis; None if it is not mostly zeros, or of many parts."""
+    """Split an array into parts, with columns along its first axis. None if it has few zeros or needs many parts."""
     if numbers.size < FEW or numbers.shape[0] < 2:
         return None
     count = np.count_nonzero(numbers)
     if not count or SPARSE * count > numbers.size:
         return None
     shape = numbers.shape[1:]
-    table = numbers.reshape(len(numbers), -1).T  # by element, then by column: entries of an element are neighbours
+    table = numbers.reshape(len(numbers), -1).T  # (elements, columns), so that the entries of an element are adjacent
     elements, columns = np.nonzero(table)
     values = table[elements, columns]
     kinds, which = np.unique(values, return_inverse=True)
@@ -46,7 +46,7 @@ def _ranked(
     shape: tuple[int, ...],
     fixed_slot: Callable[[np.ndarray], int],
 ) -> list[Part]:
-    """Entries, sorted by their elements, as parts with at most one entry for each element."""
+    """Split entries, sorted by element, into parts with at most one entry for each element."""
     first = np.concatenate([[True], elements[1:] != elements[:-1]])
     starts = np.flatnonzero(first)
     rank = np.arange(len(elements)) - starts[np.cumsum(first) - 1]
@@ -68,7 +68,7 @@ def _part(
     size = int(np.prod(shape, dtype=np.int64))
     columns = columns.astype(np.int32)
     box = _box(elements, shape)
-    if box is None and 2 * len(elements) >= size:  # zeros in the places that have no entry
+    if box is None and 2 * len(elements) >= size:  # store zeros at the places without an entry
         every = np.full(size, -1, np.int32)
         every[elements] = columns
         slopes = np.zeros(size, values.dtype)
@@ -83,7 +83,7 @@ def _part(
 
 
 def _box(elements: np.ndarray, shape: tuple[int, ...]) -> Box | None:
-    """Sorted elements as a box; None if they are none."""
+    """The box that sorted elements form; None if they form none."""
     box = []
     for places in np.unravel_index(elements, shape) if shape else ():
         found = progression(np.unique(places))
@@ -94,7 +94,7 @@ def _box(elements: np.ndarray, shape: tuple[int, ...]) -> Box | None:
 
 
 def _completed(columns: np.ndarray) -> np.ndarray:
-    """Columns with any numbers in place of -1: those of a neighbour, along an axis where neighbours are alike."""
+    """Replace each -1, by a neighbour's column along an axis of equal neighbours if there is one."""
     known = columns >= 0
     for axis in range(columns.ndim):
         beside, both = np.roll(columns, 1, axis), known & np.roll(known, 1, axis)

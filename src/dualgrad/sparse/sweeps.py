@@ -1,4 +1,4 @@
-"""Products of Jacobians and Hessians with vectors, and what of its arguments a plan of them depends on."""
+"""Products of Jacobians and Hessians with vectors, and the properties of arguments that a plan depends on."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ __all__ = ["Like", "as_tensors", "backward", "described", "fits", "flat", "forwa
 
 
 def as_tensors(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Arguments with tensors for NumPy's arrays."""
+    """Convert NumPy arrays to tensors."""
     return tuple([Tensor(x) if isinstance(x, np.ndarray) else x for x in args])
 
 
 def kind_of(x: Any) -> Any:
-    """What an argument has to have in common with the one a plan was prepared for; integers decide about patterns."""
+    """The properties of an argument that a plan depends on. Integers belong to them: patterns may depend on them."""
     if not isinstance(x, Tensor):
         return x
     numbers = x.asnumpy() if x.dtype.is_int or x.dtype.is_bool else None
@@ -33,7 +33,7 @@ def kind_of(x: Any) -> Any:
 
 
 class Like:
-    """A Tensor as far as a plan depends on it."""
+    """The properties of a Tensor that a plan depends on."""
 
     def __init__(self, shape: tuple[int, ...], dtype: Any, numbers: np.ndarray | None) -> None:
         self.shape = shape
@@ -42,7 +42,7 @@ class Like:
 
 
 def fits(x: Any, kind: Any) -> bool:
-    """Whether an argument is of the kind that a plan was made for."""
+    """True if an argument has the properties that a plan was made for."""
     if isinstance(kind, Like):
         return (
             isinstance(x, Tensor)
@@ -54,10 +54,10 @@ def fits(x: Any, kind: Any) -> bool:
 
 
 def same(x: Any, y: Any) -> bool:
-    """Whether two arguments that are no tensors are identical or equal.
+    """True if two arguments other than tensors are identical or equal.
 
-    Numbers and texts are compared by type and value (signed zeros differ), nests of them entry by entry, anything else
-    by identity.
+    Numbers and texts are compared by type and value (signed zeros differ), nests of them entry by entry, and other
+    objects by identity.
     """
     if x is y:
         return True
@@ -76,14 +76,14 @@ def same(x: Any, y: Any) -> bool:
 
 
 def described(x: Any) -> str:
-    """An argument, or a kind of arguments, in words."""
+    """Describe an argument or its properties in words."""
     if isinstance(x, Tensor | Like):
         return f"a Tensor of shape {x.shape} and type {x.dtype}"
     return f"{x!r}"
 
 
 def split(a: np.ndarray, pieces: list[tuple[int, ...]] | None) -> list[np.ndarray]:
-    """The last axis of an array cut into arrays of these shapes; None: left as it is."""
+    """Cut the last axis of an array into arrays of these shapes; None leaves the array whole."""
     if pieces is None:
         return [a]
     ends = np.cumsum([math.prod(shape) for shape in pieces])[:-1]
@@ -94,13 +94,13 @@ def split(a: np.ndarray, pieces: list[tuple[int, ...]] | None) -> list[np.ndarra
 
 
 def flat(x: Any) -> Tensor:
-    """All elements of a result, one after the other."""
+    """Concatenate all elements of a result."""
     parts = [to_shape(leaf, (leaf.size,)) for leaf in leaves(x)]
     return parts[0] if len(parts) == 1 else concat(parts)
 
 
 def _at(fn: Callable[..., Any], args: tuple[Any, ...], positions: tuple[int, ...]) -> tuple[Any, list[Any]]:
-    """`fn` as a function of what is differentiated; and that."""
+    """`fn` as a function of the differentiated arguments, and those arguments."""
 
     def of_inputs(*inputs: Any) -> Any:
         full = list(args)
@@ -112,13 +112,13 @@ def _at(fn: Callable[..., Any], args: tuple[Any, ...], positions: tuple[int, ...
 
 
 def forward(fn: Callable[..., Any], args: tuple[Any, ...], positions: tuple[int, ...]) -> Callable[..., Tensor]:
-    """Products of the Jacobian with directions."""
+    """Make the function that multiplies the Jacobian by directions."""
     of_inputs, inputs = _at(fn, args, positions)
     return lambda *seeds: jvp(of_inputs, tuple(inputs), tuple(seeds))[1]
 
 
 def backward(fn: Callable[..., Any], args: tuple[Any, ...], positions: tuple[int, ...]) -> Callable[..., Tensor]:
-    """Products of the transposed Jacobian."""
+    """Make the function that multiplies the transposed Jacobian by a cotangent."""
     of_inputs, inputs = _at(fn, args, positions)
     value, pull = vjp(of_inputs, *inputs)
     if value.dtype.is_complex:
@@ -127,5 +127,5 @@ def backward(fn: Callable[..., Any], args: tuple[Any, ...], positions: tuple[int
 
 
 def twice(fn: Callable[..., Any], args: tuple[Any, ...], positions: tuple[int, ...]) -> Callable[..., Tensor]:
-    """Products of the Hessian: directional derivatives of the gradient."""
+    """Make the function that multiplies the Hessian by directions: directional derivatives of the gradient."""
     return forward(grad(fn, positions), args, positions)
