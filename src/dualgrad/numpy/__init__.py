@@ -1,11 +1,11 @@
 """NumPy's functions on tensors: ``import dualgrad.numpy as mnp``.
 
-The names, arguments and meanings are those of NumPy; the results are Tensors, differentiable to any order.
-These are the functions that also answer ``np.sum(tensor)``, made to take arrays, numbers and lists as well.
-Types follow the rules of this library: Python's floats make Float32, not Float64.
+Names, arguments and meanings are NumPy's; the results are Tensors, differentiable to any order. The same functions
+answer ``np.sum(tensor)``; here they also take arrays, numbers and lists. Types follow the rules of this library:
+Python's floats make Float32, not Float64.
 
-Functions are made on demand from NumPy's own names, so what the library learns appears here by itself.
-`dir` lists them.
+The namespace is built on demand from NumPy's own names, so every supported function appears by itself. `dir` lists
+them.
 
 Examples
 --------
@@ -46,7 +46,7 @@ _OWN += ["int64", "lib", "linalg", "rand", "randint", "randn", "special", "uint8
 
 
 def __getattr__(name: str) -> Any:
-    # The functions are gathered when one of them is first asked for: `dualgrad` imports this package for `_protocol`.
+    # Collect the functions on first use only, since `dualgrad` imports this package for `_protocol`.
     from importlib import import_module
 
     if name.startswith("_") and name not in ("__all__", "__array_namespace_info__"):

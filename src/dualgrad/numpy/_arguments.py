@@ -1,7 +1,7 @@
-"""Array-likes among the arguments of NumPy's functions: lists become tensors or arrays before a handler sees them.
+"""Array-likes among the arguments of NumPy's functions: lists become tensors or arrays before a handler runs.
 
-A list with tensors in it is joined, so that derivatives pass. A list of numbers is what the caller says: an array, as
-NumPy reads it, or numbers that take the type of the tensors beside them. Some keywords are refused.
+A list with tensors in it is joined, so derivatives pass. The caller chooses what a list of numbers becomes: an array,
+as in NumPy, or a tensor whose type follows the tensors beside it. Some keywords are refused.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ __all__ = [
     "tensors_among",
 ]  # fmt: skip
 
-#: parameters that take one array-like, or each of whose arguments is one
+#: parameters that take one array-like, or whose arguments are all array-likes
 ARRAYS = frozenset(
     """A a a1 a2 a_max a_min append ar ar1 ar2 args arr array ary arys aweights b base beta condition default dx
     element f fill_value filt fp fweights left m max mean min period prepend prototype right seq_of_zeros src
     start step stop test_elements to_begin to_end u v val vals values varargs w weights x x1 x2 xi xp y z""".split()
 )
-#: parameters that take several of them
+#: parameters that take several array-likes
 COLLECTIONS = frozenset(("arrays", "choicelist", "choices", "condlist", "tup"))
-#: the others: axes, lengths, places, settings, and data that the handler reads itself
+#: all other parameters: axes, lengths, places, settings, and data that the handler reads itself
 STATIC = frozenset(
     """assume_unique atol axes axis axis1 axis2 axisa axisb axisc bias bins casting compute_uv constant_values copy
     correction cov d ddof decimals deg density descending destination device discont dst dtype edge_order end_values
@@ -43,14 +43,14 @@ STATIC = frozenset(
 
 
 def array_like(name: str, x: Any, plain: Callable[[list[Any] | tuple[Any, ...]], Any]) -> Any:
-    """A list as a tensor where tensors are in it, else as `plain` makes it; anything else is itself."""
+    """Convert a list: join it if it holds tensors, else call `plain`. Other objects are returned unchanged."""
     if not isinstance(x, list | tuple):
         return x
     return joined(name, x) if holds_tensor(x) else plain(x)
 
 
 def tensors_among(arguments: Iterable[Any]) -> list[Tensor]:
-    """The tensors in arguments, and in lists and tuples among them."""
+    """The tensors among arguments and inside their lists and tuples."""
     found: list[Tensor] = []
     for x in arguments:
         if isinstance(x, Tensor):
@@ -61,7 +61,7 @@ def tensors_among(arguments: Iterable[Any]) -> list[Tensor]:
 
 
 def beside_tensors(tensors: list[Tensor]) -> Callable[[list[Any] | tuple[Any, ...]], Tensor]:
-    """How lists of numbers become tensors: of the type that Python's numbers have beside these tensors."""
+    """Make a converter of lists to tensors, with the type that Python's numbers have beside these tensors."""
 
     def plain(data: list[Any] | tuple[Any, ...]) -> Tensor:
         array = array_of("dualgrad.numpy", "an array", data)
@@ -75,7 +75,7 @@ def beside_tensors(tensors: list[Tensor]) -> Callable[[list[Any] | tuple[Any, ..
 def settled_arguments(
     name: str, bound: inspect.BoundArguments, plain: Callable[[list[Any] | tuple[Any, ...]], Any]
 ) -> inspect.BoundArguments:
-    """The arguments of a function with its array-likes settled."""
+    """Convert the array-likes among the arguments of a function."""
     for key, value in bound.arguments.items():
         kind = bound.signature.parameters[key].kind
         if kind is inspect.Parameter.VAR_POSITIONAL:
@@ -91,7 +91,7 @@ def settled_arguments(
 
 
 def _as_they_are(data: list[Any] | tuple[Any, ...]) -> list[Any] | tuple[Any, ...]:
-    """A list that is no array-like, such as the axes of an operand of einsum."""
+    """Return a list that is not array-like unchanged, such as the axes of an operand of einsum."""
     return data
 
 
@@ -101,7 +101,7 @@ _HINT = "; or take the numbers with .asnumpy(), where derivatives end"
 
 
 def refuse(name: str, kwargs: dict[str, Any], known: Iterable[str] = ()) -> None:
-    """Errors for keywords that write into arrays or leave elements out, unless known; without a value they go."""
+    """Refuse keywords that write into arrays or leave elements out. Drops them if they have no value or are known."""
     for word in ("out", "where"):
         if word in known:
             continue
@@ -113,7 +113,7 @@ def refuse(name: str, kwargs: dict[str, Any], known: Iterable[str] = ()) -> None
 
 
 def alternative(name: str) -> str:
-    """What to use in place of a NumPy function that is not there."""
+    """Advice on an alternative to a NumPy function without a rule."""
     if callable(getattr(ops, name, None)):
         return f"use dualgrad.ops.{name}" + _HINT
     return f"compose it of functions in dualgrad.ops{_HINT}"

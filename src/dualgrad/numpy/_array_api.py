@@ -1,6 +1,6 @@
-"""Functions that the array API standard has under names or with arguments of its own, with its signatures.
+"""Functions for which the array API standard has its own names or arguments, with its signatures.
 
-Each is a composition of operators of this library: derivatives pass wherever the result has any.
+Each is a composition of this library's operators, so derivatives pass wherever they exist.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ __all__: list[str] = []
 
 @standard("from_dlpack")
 def _from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Tensor:
-    """A tensor of the elements of any object that speaks DLPack.
+    """Make a tensor from any object with DLPack's protocol.
 
     Parameters
     ----------
     x : object
-        With a method ``__dlpack__``. A Tensor keeps its derivatives.
+        An object with a method ``__dlpack__``. A Tensor keeps its derivatives.
     device : 'cpu', optional
         The device.
     copy : bool, optional
@@ -49,7 +49,7 @@ def _from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> 
     Raises
     ------
     BufferError
-        If the other side cannot share its memory as it is.
+        If the other library cannot share its memory without a copy.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def _from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> 
 
 @standard("matrix_transpose", "linalg.matrix_transpose")
 def _matrix_transpose(x: Any, /) -> Tensor:
-    """The last two axes exchanged.
+    """Swap the last two axes.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def _unstack(x: Any, /, *, axis: int = 0) -> tuple[Tensor, ...]:
 
 @standard("broadcast_shapes")
 def _broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape of the result of operands of these shapes.
+    """The shape to which these shapes broadcast.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def _broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     Raises
     ------
     ValueError
-        If they do not fit.
+        If they do not broadcast.
 
     Examples
     --------
@@ -148,7 +148,7 @@ def _broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
 
 @standard("bitwise_left_shift")
 def _bitwise_left_shift(x1: Any, x2: Any, /) -> Tensor:
-    """Bits of x1 moved to the left by x2.
+    """Shift the bits of x1 to the left by x2.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ def _bitwise_left_shift(x1: Any, x2: Any, /) -> Tensor:
 
 @standard("bitwise_right_shift")
 def _bitwise_right_shift(x1: Any, x2: Any, /) -> Tensor:
-    """Bits of x1 moved to the right by x2; the sign stays.
+    """Shift the bits of x1 to the right by x2; the sign stays.
 
     Parameters
     ----------
@@ -192,7 +192,7 @@ def _bitwise_right_shift(x1: Any, x2: Any, /) -> Tensor:
 
 @standard("signbit")
 def _signbit(x: Any, /) -> Tensor:
-    """Whether elements have a minus sign, -0.0 included.
+    """True where an element has a minus sign, including -0.0.
 
     Parameters
     ----------
@@ -215,7 +215,7 @@ def _signbit(x: Any, /) -> Tensor:
 
 @standard("floor_divide")
 def _floor_divide(x1: Any, x2: Any, /, *, dtype: Any = None) -> Tensor:
-    """Quotients rounded down.
+    """Divide and round down.
 
     Parameters
     ----------
@@ -230,8 +230,8 @@ def _floor_divide(x1: Any, x2: Any, /, *, dtype: Any = None) -> Tensor:
 
     Notes
     -----
-    Beside inf it is ``floor(x1 / x2)``, as the array API standard prefers; the operator ``//`` gives what Python and
-    NumPy give, so that it goes with ``%``: nan for ``inf // 2``, -1 for ``-1 // inf``.
+    For an infinite operand it is ``floor(x1 / x2)``, as the array API standard prefers. The operator ``//`` agrees with
+    Python, NumPy and ``%``: nan for ``inf // 2``, -1 for ``-1 // inf``.
 
     Examples
     --------
@@ -266,7 +266,7 @@ def _expm1(x: Any, /, *, dtype: Any = None) -> Tensor:
 
     Notes
     -----
-    Of complex numbers beside inf and nan it is ``exp(x) - 1``, with what C99 says of exp there.
+    For complex numbers with inf or nan it is ``exp(x) - 1``, with C99's rules for exp.
 
     Examples
     --------
@@ -280,7 +280,7 @@ def _expm1(x: Any, /, *, dtype: Any = None) -> Tensor:
     if not found.dtype.is_complex:
         return found
     found = where(ops.isfinite(x), found, ops.exp(x) - 1.0)
-    return complex(real(found) + 0.0, imag(found))  # of -0 it is 0
+    return complex(real(found) + 0.0, imag(found))  # turn -0 into 0
 
 
 @standard("tanh")
@@ -300,7 +300,8 @@ def _tanh(x: Any, /, *, dtype: Any = None) -> Tensor:
 
     Notes
     -----
-    Of complex numbers with a real part of inf the imaginary part is a zero with the sign of that of `x`.
+    For complex numbers with an infinite real part, the imaginary part is zero, with the sign of the imaginary part of
+    `x`.
 
     Examples
     --------
@@ -334,7 +335,7 @@ def _nextafter(x1: Any, x2: Any, /) -> Tensor:
 
     Notes
     -----
-    It is x1 and a step that does not change: the slope is 1 by x1, and 0 by x2.
+    It is x1 plus a step that does not change: the slope is 1 for x1, and 0 for x2.
 
     Examples
     --------
@@ -350,7 +351,7 @@ def _nextafter(x1: Any, x2: Any, /) -> Tensor:
 
 @standard("vecdot", "linalg.vecdot")
 def _vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Tensor:
-    """Scalar products of vectors along an axis; of complex ones the first is conjugated.
+    """Scalar products of vectors along an axis; the first vector is conjugated.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
-"""NumPy's functions of arrays: reductions, shapes, joining and splitting, choices.
+"""NumPy's array functions: reductions, shapes, joining and splitting, choices.
 
-Each is ours, or a short function that turns NumPy's arguments into those of ours.
+Each is a function of this library, or a short function that translates NumPy's arguments.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def _np_count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Te
 
 
 def _cast(name: str, found: Tensor, parts: Any, dtype: Any, casting: str) -> Tensor:
-    """A result in the type that is asked for, if the parts may be cast to it by a rule."""
+    """Cast a result to the requested type, if the casting rule allows it for all parts."""
     if dtype is None:
         return found
     target = as_dtype(dtype, where=name)
@@ -142,7 +142,7 @@ def _np_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Tensor]
 
 
 def _to_cut(name: str, ary: Any, axis: Any, sections: Any) -> tuple[Tensor, int, int | list[int]]:
-    """What is to be cut, along which axis, and into how many pieces or at which places."""
+    """The tensor to cut, the axis, and the number of pieces or the places of the cuts."""
     x = operand(name, ary)
     axis = one_axis(name, axis, x.shape)
     if isinstance(sections, Tensor | np.ndarray) and sections.ndim:
@@ -175,7 +175,7 @@ def _c_order(name: str, order: str) -> None:
 @implements(np.round, np.around)
 def _np_round(a: Any, decimals: int = 0) -> Tensor:
     a = operand("np.round", a)
-    if a.dtype.is_complex:  # both parts by themselves
+    if a.dtype.is_complex:  # round both parts separately
         return complex(_round(real(a), decimals), _round(imag(a), decimals))
     return _round(a, decimals)
 
@@ -337,7 +337,7 @@ def _np_copy(a: Any, order: str = "K", subok: bool = False) -> Tensor:
 
 
 def _as_it_lies(function: Any) -> None:
-    """Tensors have no memory order of their own."""
+    """Register a function that returns its argument, since tensors have no memory order."""
 
     @implements(function)
     def handler(a: Any, dtype: Any = None) -> Tensor:

@@ -1,6 +1,6 @@
-"""NumPy's functions of bins for tensors: counts of elements, sums of their weights, and the edges between bins.
+"""NumPy's histogram functions for tensors: counts of elements, sums of weights, and the edges between bins.
 
-Which bin an element is in has no slope; derivatives go to weights and edges.
+The number of an element's bin has no slope; derivatives go to weights and edges.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ __all__: list[str] = []
 
 
 def _is_row(x: Any) -> bool:
-    """Whether an object is a list, or an array with axes."""
+    """True if an object is a list, or an array with axes."""
     return isinstance(x, tuple | list) or (isinstance(x, np.ndarray | Tensor) and x.ndim > 0)
 
 
 def _edges(name: str, x: Tensor, bins: Any, between: Any, weights: Any = None) -> Tensor:
-    """The edges of bins: given, or at equal distances between the ends of a range."""
+    """The edges of bins: the given ones, or equidistant ones between the ends of a range."""
     if isinstance(bins, str):
         bins = len(np.histogram_bin_edges(numbers(x), bins, between, numbers(weights))) - 1
     if _is_row(bins):
@@ -64,7 +64,7 @@ def _edges(name: str, x: Tensor, bins: Any, between: Any, weights: Any = None) -
 
 
 def _bin_of(x: Tensor, edges: Tensor) -> Tensor:
-    """Which bin each element is in, the last one closed; one more than there are for elements outside."""
+    """The number of each element's bin; the last bin is closed. Elements outside get the number of bins."""
     n = edges.size - 1
     x, edges = stop_gradient(x), stop_gradient(edges)
     found = searchsorted(edges, x, right=True) - 1
@@ -74,7 +74,7 @@ def _bin_of(x: Tensor, edges: Tensor) -> Tensor:
 
 
 def _counted(name: str, bins: Tensor, count: int, weights: Any) -> Tensor:
-    """The number of elements in each bin, or the sum of their weights; what is in no bin is left out."""
+    """Count the elements of each bin, or sum their weights. Drops elements outside."""
     if weights is None:
         each = Tensor(np.ones(bins.shape, np.int64))
     else:
@@ -91,7 +91,7 @@ def _np_histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: 
 
 
 def _as_given(bins: Any, edges: Tensor) -> Tensor:
-    """The edges: the array itself if one was given, as in NumPy."""
+    """The edges. Returns the given array itself if there was one, as NumPy does."""
     return bins if isinstance(bins, Tensor) and bins.shape == edges.shape else edges
 
 

@@ -1,4 +1,4 @@
-"""Calls of NumPy's functions with tensors among their arguments, answered by the handlers in `FUNCTIONS`."""
+"""Dispatch of NumPy functions with tensors among their arguments to the handlers in `FUNCTIONS`."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def call_function(
     Parameters
     ----------
     function, args, kwargs
-        As NumPy gives them.
+        The call, as NumPy passes it.
     plain : callable, default numpy.asarray
-        What lists of numbers become where an array is expected. Lists with tensors in them become tensors.
+        Converts lists of numbers where an array is expected. Lists with tensors in them become tensors.
 
     Raises
     ------
     TypeError
-        If there is no such function of tensors, or an argument is not supported.
+        If the function has no rule for tensors, or an argument is not supported.
 
     Examples
     --------
@@ -76,14 +76,14 @@ UFUNC_ERROR = np._core._exceptions.UFuncTypeError if hasattr(np, "_core") else (
 
 
 def _of_numbers(name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Call NumPy's own function; what fails inside it failed because of the arguments."""
+    """Call NumPy's own function on the numbers. Errors inside it blame the arguments."""
     try:
         return function(*numbers(args), **numbers(kwargs))
     except np.exceptions.AxisError as error:
         raise np.exceptions.AxisError(f"{name}: {error}") from None
     except (AttributeError, LookupError, OverflowError, SystemError, TypeError, ValueError) as error:
         if type(error).__module__ != "builtins" and not isinstance(error, UFUNC_ERROR):
-            raise  # of dualgrad, or of a function that the user gave
+            raise  # a dualgrad error, or raised by a function that the user passed
         if isinstance(error, OverflowError | ValueError):
             raise ValueError(f"{name}: {error}") from error
         given = ", ".join([type(x).__name__ for x in (*args, *kwargs.values())])

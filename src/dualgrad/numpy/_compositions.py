@@ -1,6 +1,6 @@
-"""NumPy's functions that have no counterpart in `dualgrad.ops`: compositions of others.
+"""NumPy functions without a counterpart in `dualgrad.ops`, composed of other functions.
 
-They are written with NumPy's arguments and enter the registry beside the rest.
+They take NumPy's arguments and are registered like the others.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from ._entries import FUNCTIONS, implements
 __all__: list[str] = []
 
 
-# Properties that every tensor has, also where one stands for many samples and has no numbers to look at.
+# Properties of every tensor. A tensor of many samples has them, too, although its numbers cannot be read.
 
 
 @implements(np.shape)
@@ -101,7 +101,7 @@ _splits(np.dsplit, 2, 3)
 
 @implements(np.broadcast_arrays)
 def _np_broadcast_arrays(*args: Any) -> tuple[Any, ...]:
-    """None and texts become arrays of objects, as in NumPy: plots pass such."""
+    """Broadcast arrays. None and texts become arrays of objects, as in NumPy, since plotting code passes them."""
     ready = [np.asarray(x, object) if x is None or isinstance(x, str) else tensor_of(x) for x in args]
     shape = np.broadcast_shapes(*[x.shape for x in ready])
     return tuple([np.broadcast_to(x, shape) if isinstance(x, np.ndarray) else broadcast_to(x, shape) for x in ready])
@@ -212,7 +212,7 @@ def _slope(f: Tensor, spacing: Any, axis: int, edge_order: int) -> Tensor:
                 f"np.gradient: the coordinates of axis {axis} have shape {np.shape(spacing)}; expected ({n},)"
             )
     h = to_shape(steps, (n - 1,) + (1,) * (f.ndim - 1 - axis))
-    slopes = (narrow(f, axis, 1, n - 1) - narrow(f, axis, 0, n - 1)) / h  # of the intervals
+    slopes = (narrow(f, axis, 1, n - 1) - narrow(f, axis, 0, n - 1)) / h  # slopes on the intervals
     if n == 2:
         return cat([slopes, slopes], axis)
     before, after = narrow(h, 0, 0, n - 2), narrow(h, 0, 1, n - 2)
@@ -220,14 +220,14 @@ def _slope(f: Tensor, spacing: Any, axis: int, edge_order: int) -> Tensor:
     inside = (after * left + before * right) / (before + after)
     first, last = narrow(slopes, axis, 0, 1), narrow(slopes, axis, n - 2, 1)
     if edge_order == 2:
-        # the slopes of the parabola through three points, at its ends
+        # at both ends, the slope of the parabola through the three outermost points
         first = _outer(h, slopes, axis, 0, 1)
         last = _outer(h, slopes, axis, n - 2, n - 3)
     return cat([first, inside, last], axis)
 
 
 def _outer(h: Tensor, slopes: Tensor, axis: int, end: int, next_one: int) -> Tensor:
-    """The slope at the outer end of interval `end` of the parabola that also passes through `next_one`."""
+    """The outer-end slope of the parabola on interval `end` that also passes through interval `next_one`."""
     near, far = narrow(h, 0, end, 1), narrow(h, 0, next_one, 1)
     here, there = narrow(slopes, axis, end, 1), narrow(slopes, axis, next_one, 1)
     return here + (here - there) * near / (near + far)
@@ -260,7 +260,7 @@ def _np_isneginf(x: Any) -> Tensor:
 
 @implements(np.isclose)
 def _np_isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Tensor:
-    """Integers are compared as numbers of float64, as NumPy does it."""
+    """Compare elements within tolerances. Integers are compared in float64, as in NumPy."""
     x, y = together("np.isclose", _wide(a), _wide(b))
     truth_value("np.isclose", "equal_nan", equal_nan)
     rtol, atol = _margin("rtol", rtol), _margin("atol", atol)
@@ -274,7 +274,7 @@ def _margin(what: str, value: Any) -> Any:
 
 
 def _wide(x: Any) -> Any:
-    """Integers and bools of an array as float64. A number of Python's takes the type beside it."""
+    """Convert integers and bools of an array to float64. A Python number takes the type beside it."""
     if isinstance(x, int | float | complex) and not isinstance(x, bool):
         return float(x) if isinstance(x, int) else x
     x = tensor_of(x)
@@ -290,7 +290,7 @@ def _np_allclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: 
 def _np_array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Tensor:
     try:
         x, y = tensor_of(a1), tensor_of(a2)
-    except (TypeError, ValueError):  # no numbers, or ragged
+    except (TypeError, ValueError):  # not numbers, or ragged
         return Tensor(False)
     return _same(x, y, equal_nan) if x.shape == y.shape else Tensor(False)
 
@@ -306,7 +306,7 @@ def _np_array_equiv(a1: Any, a2: Any) -> Tensor:
 
 
 def _same(x: Tensor, y: Tensor, equal_nan: bool) -> Tensor:
-    """Whether all elements are equal; an integer and a float are compared in float64."""
+    """True if all elements are equal. An integer and a float are compared in float64."""
     if x.dtype.is_int != y.dtype.is_int:
         x, y = _wide(x), _wide(y)
     found = x == y

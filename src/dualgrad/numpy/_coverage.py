@@ -1,7 +1,7 @@
-"""What becomes of each function of NumPy's main namespace and of ``numpy.linalg``, in one table.
+"""A table of all functions in NumPy's main namespace and ``numpy.linalg``: which are supported, and why others are not.
 
-A function is differentiable if tensors have it and it is not listed here; for all others, and for arguments that are
-refused, this file says why. The page of the documentation and the tests are made from `coverage`.
+A function is differentiable if tensors support it and it is not listed here. For other functions and for refused
+arguments, this file gives the reason. The documentation page and the tests are generated from `coverage`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ REFUSED, NOT_OFFERED = "refused", "not offered"
 
 
 class Entry(NamedTuple):
-    """What becomes of a function: one of four words, and the reason."""
+    """The support of a function: one of four words, and the reason."""
 
     kind: str
     why: str
@@ -144,11 +144,11 @@ REFUSED_ARGUMENTS: dict[str, dict[str, str]] = {
     "nanquantile": {"interpolation": "a former name of method"},
     "reshape": {"newshape": "a former name of shape"},
 }
-"""Arguments that NumPy documents and that are refused, by function ("" for all) and name, with the reason."""
+"""Refused arguments that NumPy documents, by function ("" for all) and name, with the reason."""
 
 
 def _public(space: Any) -> list[str]:
-    """The functions and classes of a namespace; types of elements and exceptions are none."""
+    """The functions and classes of a namespace, without element types and exceptions."""
     found = []
     for name in space.__all__:
         value = getattr(space, name, None)
@@ -159,12 +159,12 @@ def _public(space: Any) -> list[str]:
 
 
 def coverage() -> dict[str, Entry]:
-    """Every public function of NumPy and ``numpy.linalg`` ("linalg.det") with what becomes of it.
+    """Look up every public function of NumPy and ``numpy.linalg`` ("linalg.det") in the table.
 
     Raises
     ------
     LookupError
-        If NumPy has a function that this table does not know, or one is offered and listed as not offered.
+        If NumPy has a function that the table lacks, or an offered function is listed as not offered.
     """
     found = {}
     for prefix, space, offered in (("", np, NAMES), ("linalg.", np.linalg, LINALG)):

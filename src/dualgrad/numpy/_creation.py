@@ -1,8 +1,7 @@
 """NumPy's functions that make arrays, as functions that make tensors.
 
-NumPy hands these over with ``like=tensor``; `dualgrad.numpy` offers them directly. Python's numbers get the
-types they have everywhere here (float is Float32, int is Int64), and tensors among the data keep their
-derivatives.
+NumPy passes these calls on if they have ``like=tensor``; `dualgrad.numpy` offers them directly. Python's numbers get
+the same types as everywhere here (float is Float32, int is Int64), and tensors among the data keep their derivatives.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ def _c_order(name: str, order: str) -> None:
 
 
 def tensor_of(data: Any, dtype: Any = None) -> Tensor:
-    """Array-like data as a tensor; derivatives go to tensors among them."""
+    """Convert array-like data to a tensor; derivatives go to tensors among them."""
     target = None if dtype is None else as_dtype(dtype, where="np.array")
     if target is not None:
         refuse_complex("np.array", data, target.num)
@@ -44,7 +43,7 @@ def tensor_of(data: Any, dtype: Any = None) -> Tensor:
         x = data if isinstance(data, Tensor) else operand("array", data.copy())
         return x if target is None or x.dtype is target else _engine.convert(x, target.num)
     if isinstance(data, list | tuple | bool | int | float | complex | np.generic):
-        x = Tensor(data, target)  # in that type at once: 0.1 has more digits in float64 than in float32
+        x = Tensor(data, target)  # convert directly: 0.1 has more digits in float64 than in float32
         if target is None and x.dtype is _dtype.complex128 and of_python(data):
             return _engine.convert(x, default_complex().num)  # as wide as Python's floats
         return x
@@ -54,7 +53,7 @@ def tensor_of(data: Any, dtype: Any = None) -> Tensor:
 
 
 def of_python(data: Any) -> bool:
-    """Whether data are Python's own numbers, or nested lists of nothing else."""
+    """True if data are Python numbers, or nested lists of nothing else."""
     if isinstance(data, list | tuple):
         return all(map(of_python, data))
     return isinstance(data, bool | int | float | complex) and not isinstance(data, np.generic)
@@ -174,7 +173,7 @@ def _np_linspace(
     pieces = num - 1 if truth_value("linspace", "endpoint", endpoint) else num
     step = (stop - start) / pieces if pieces > 0 else math.nan
     if not any(np.ndim(end) for end in (start, stop)):
-        # the last one of `num` is one step before the end if that is left out
+        # without the endpoint, the last of `num` points is one step before it
         found = linspace(start, stop, num, dtype=dtype) if endpoint else _steps(start, step, num, dtype)
     else:
         start, stop = operand("linspace", start), operand("linspace", stop)

@@ -1,4 +1,4 @@
-"""Draws with arguments that NumPy does not have."""
+"""Random functions whose arguments differ from NumPy's."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ __all__ = ["randint"]
 
 
 def randint(minval: int, maxval: int | None = None, shape: Any = None, dtype: Any = mstype.int32) -> Tensor:
-    """Draw integers from `minval` to `maxval`, without the last; with one limit from 0 to that.
+    """Draw integers from `minval` up to but not including `maxval`; with one limit, from 0 up to it.
 
     Parameters
     ----------
     minval : int
-        The lowest number, or the limit if it is the only one.
+        The lowest number, or the limit if `maxval` is missing.
     maxval : int, optional
-        The limit.
+        The limit, which is never drawn.
     shape : int or tuple of int, default (1,)
-        How many are drawn.
+        The shape of the result.
     dtype : type, default int32
         An integer type.
 

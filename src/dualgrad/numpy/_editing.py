@@ -1,6 +1,6 @@
-"""NumPy's functions that put arrays together of parts of others: insertion, deletion, blocks, choices, repetition.
+"""NumPy functions that rearrange elements: insertion, deletion, blocks, choices, repetition.
 
-Which elements go where is found with NumPy's own function on their numbers, and the elements are read there.
+NumPy's own function, run on element numbers, finds where each element goes; a gather then reads the elements.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def _np_block(nest: Any) -> Tensor:
 
 
 def _depth(nest: Any) -> int:
-    """How deep lists are nested, which must be the same everywhere."""
+    """The depth of nested lists, which must be the same everywhere."""
     if not isinstance(nest, list):
         return 0
     depths = {_depth(part) for part in nest}
@@ -149,7 +149,7 @@ def _np_extract(condition: Any, arr: Any) -> Tensor:
 
 @implements(np.partition)
 def _np_partition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> Tensor:
-    """Sorted elements are parted at every place."""
+    """A full sort is a partition at every place."""
     return sort(*_parted("np.partition", a, kth, axis, order))[0]
 
 
@@ -227,7 +227,7 @@ def _np_choose(a: Any, choices: Any, mode: str = "raise") -> Tensor:
 
 @implements(np.piecewise)
 def _np_piecewise(x: Any, condlist: Any, funclist: Any, *rest: Any, **settings: Any) -> Tensor:
-    """Functions are applied to all elements, so they have to work element by element."""
+    """Apply the functions to all elements; so each function must work element by element."""
     x = tensor_of(x)
     single = isinstance(condlist, bool | np.bool_)
     if not single and (not isinstance(condlist, list | tuple | np.ndarray | Tensor) or not len(condlist)):

@@ -1,4 +1,4 @@
-"""The table of NumPy's functions that take tensors, and how functions are entered there.
+"""The registry of NumPy functions for tensors, and the functions that fill it.
 
 Functions without a derivative (comparisons of whole arrays, positions, printing, saving) work on the numbers.
 """
@@ -24,7 +24,7 @@ STANDARD: dict[str, Callable[..., Any]] = {}
 
 
 def standard(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Enter a function in `STANDARD`, which goes before `FUNCTIONS` in the namespaces."""
+    """Register a function in `STANDARD`, which takes precedence over `FUNCTIONS` in the namespaces."""
 
     def enter(function: Callable[..., Any]) -> Callable[..., Any]:
         space, _, name = names[0].rpartition(".")
@@ -37,7 +37,7 @@ def standard(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
 
 def implements(*functions: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Enter a function in `FUNCTIONS`."""
+    """Register a function in `FUNCTIONS`."""
 
     def enter(handler: Callable[..., Any]) -> Callable[..., Any]:
         for function in functions:
@@ -48,11 +48,11 @@ def implements(*functions: Any) -> Callable[[Callable[..., Any]], Callable[..., 
 
 
 def on_numbers() -> None:
-    """Stands in `FUNCTIONS` for: call NumPy's function on the numbers."""
+    """A mark in `FUNCTIONS`: call NumPy's own function on the numbers."""
 
 
 def numbers(nest: Any) -> Any:
-    """A nest of arguments with an array in place of each tensor."""
+    """Replace each tensor in a nest of arguments by its array."""
     if isinstance(nest, Tensor):
         return nest._numpy()
     if isinstance(nest, tuple | list):
@@ -69,16 +69,16 @@ _WITHOUT_DERIVATIVE: tuple[Any, ...] = (
     np.isfortran, np.diag_indices_from, np.tril_indices_from, np.triu_indices_from, np.ravel_multi_index,
     np.unravel_index, np.ix_, np.packbits, np.unpackbits,
 )  # fmt: skip
-"""Functions that NumPy's own code answers from the numbers."""
+"""Functions that NumPy's own code computes from the numbers."""
 
 SAVES = frozenset((np.save, np.savez, np.savez_compressed, np.savetxt))
-"""Those among them that give the numbers away."""
+"""The functions of `on_numbers` that write the numbers to a file."""
 
 FUNCTIONS.update(dict.fromkeys(_WITHOUT_DERIVATIVE, on_numbers))
 
 
 class _Renamed:
-    """A function of ours whose first parameters have other names in NumPy. Its signature is made when asked for."""
+    """A function of this library under NumPy's parameter names. Its signature is made on first use."""
 
     def __init__(self, ours: Callable[..., Any], names: str) -> None:
         self.ours = ours
@@ -86,7 +86,7 @@ class _Renamed:
 
     @functools.cached_property
     def parameters(self) -> dict[str, inspect.Parameter]:
-        """Our parameters, by NumPy's names."""
+        """The parameters of this library's function, by NumPy's names."""
         return dict(zip(self.names, inspect.signature(self.ours).parameters.values(), strict=False))
 
     @property
@@ -98,5 +98,5 @@ class _Renamed:
 
 
 def renamed(ours: Callable[..., Any], names: str, *functions: Any) -> None:
-    """A function of ours whose first parameters have these names in NumPy; it has no others there."""
+    """Register a function whose first parameters have these names in NumPy, which has no others."""
     implements(*functions)(_Renamed(ours, names))

@@ -1,4 +1,4 @@
-"""NumPy's functions that are a formula of others: sinc, i0, windows, phases, geometric series."""
+"""NumPy functions that are formulas of others: sinc, i0, windows, phases, geometric series."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _np_kaiser(M: int, beta: Any) -> Tensor:
 
 @implements(np.unwrap)
 def _np_unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * math.pi) -> Tensor:
-    """What is added is a multiple of the period, which has no slope."""
+    """Add multiples of the period to remove jumps; they have no slope."""
     x = floating("np.unwrap", tensor_of(p)) if not isinstance(period, int) else tensor_of(p)
     axis = one_axis("np.unwrap", axis, x.shape)
     period = real_number("np.unwrap", "period", period)
@@ -67,7 +67,7 @@ def _np_unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 *
 def _np_geomspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
 ) -> Tensor:
-    """Start (stop / start)^share; the last one is the stop itself."""
+    """Start (stop / start)^share. The last element is exactly `stop`."""
     start, stop = [floating("np.geomspace", x) for x in together("np.geomspace", start, stop)]
     count = whole_number("np.geomspace", "num", num)
     room("np.geomspace", (count,))

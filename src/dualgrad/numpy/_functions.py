@@ -1,4 +1,4 @@
-"""Functions for `dualgrad.numpy`, made from the registries that answer NumPy's calls with tensors."""
+"""The functions of `dualgrad.numpy`, made from the registries that answer NumPy's calls with tensors."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["ALIASES", "CONSTANTS", "FFT", "LINALG", "NAMES", "made"]
 
 
 def _known(namespace: dict[str, Any]) -> dict[str, Any]:
-    """The functions of a namespace of NumPy that take tensors, by name."""
+    """The functions of a NumPy namespace that take tensors, by name."""
     found = {}
     for name, value in namespace.items():
         if isinstance(value, np.ufunc):
@@ -36,7 +36,7 @@ def _known(namespace: dict[str, Any]) -> dict[str, Any]:
 
 
 def _with_ours(namespace: dict[str, Any], space: str) -> dict[str, Any]:
-    """The functions of a namespace of NumPy, and those of the array API standard that are ours."""
+    """The functions of a NumPy namespace that take tensors, and this library's functions of the array API standard."""
     ours = {
         name.rpartition(".")[2]: function for name, function in STANDARD.items() if name.rpartition(".")[0] == space
     }
@@ -51,19 +51,19 @@ CONSTANTS: dict[str, Any] = {
     "bool": bool_, "e": np.e, "euler_gamma": np.euler_gamma, "inf": np.inf, "nan": np.nan, "newaxis": None, "pi": np.pi,
 }  # fmt: skip
 ALIASES = {"norm": "linalg.norm", "trapz": "trapezoid"}
-"""Names that NumPy has elsewhere, or had."""
+"""Old NumPy names, and names from other NumPy modules."""
 
 
 _OURS = frozenset(STANDARD.values())
 
 
 def made(module: str, name: str) -> Callable[..., Any]:
-    """NumPy's function of this name, on tensors.
+    """The function for tensors with a NumPy name.
 
     Raises
     ------
     AttributeError
-        If it is not there.
+        If NumPy has no such name, or the function has no rule for tensors.
     """
     space = module.rpartition(".")[2]
     if name.startswith("linalg."):
@@ -85,7 +85,7 @@ def made(module: str, name: str) -> Callable[..., Any]:
 
 
 def _returning_arrays(original: Any, theirs: Any) -> Callable[..., Any]:
-    """A function of the standard, whose results are views where those of NumPy's function of this name are."""
+    """Wrap a function of the standard, so that its results are views where NumPy's function returns views."""
 
     @functools.wraps(original)
     def function(*args: Any, **kwargs: Any) -> Any:
@@ -98,7 +98,7 @@ def _of_ufunc(ufunc: np.ufunc) -> Callable[..., Any]:
     def function(*inputs: Any, **kwargs: Any) -> Any:
         if not any(isinstance(x, Tensor) for x in inputs):
             inputs = tuple([tensor_of(x) for x in inputs])
-        else:  # numbers stay as they are: they take the type of the tensor beside them
+        else:  # numbers stay, since they take the type of the tensor beside them
             plain = beside_tensors(tensors_among(inputs))
             inputs = tuple([array_like(ufunc.__name__, x, plain) for x in inputs])
         return call_ufunc(ufunc, "__call__", inputs, kwargs)
@@ -122,7 +122,7 @@ def _of_function(original: Any) -> Callable[..., Any]:
 
 
 def _signature_of(function: Callable[..., Any]) -> inspect.Signature:
-    """Signature of a function; of a compiled one that has none (before NumPy 2.4), that of any call."""
+    """The signature of a function. A compiled function without one (before NumPy 2.4) gets ``(*args, **kwargs)``."""
     try:
         return inspect.signature(function)
     except ValueError:
@@ -135,7 +135,7 @@ def _without_types(signature: inspect.Signature) -> inspect.Signature:
 
 
 def _as_tensors(result: Any) -> Any:
-    """What NumPy's own code has found, as tensors."""
+    """Convert results of NumPy's own code to tensors."""
     if isinstance(result, np.ndarray):
         return array(operand("numpy", result))
     if type(result) is tuple:

@@ -1,7 +1,7 @@
-"""NumPy's functions that write into their first argument: into a tensor, whose handle is pointed at a new value.
+"""NumPy functions that write into their first argument: here into a tensor, whose handle gets a new value.
 
-Where elements go is found by NumPy's own function, which writes positions into an array of whole numbers. An array in
-place of the tensor is refused, since it could not hold a derivative.
+NumPy's own function, run on an array of element numbers, finds where each element goes. An array in place of the tensor
+is refused, since it cannot hold a derivative.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def _target(name: str, x: Any) -> Tensor:
 
 
 def _write(name: str, x: Tensor, values: Any, put: Callable[[np.ndarray, np.ndarray], None]) -> None:
-    """Write values where `put` writes their positions."""
+    """Write values to the places where `put` writes their numbers."""
     new = tensor_of(values, x.dtype)
     if not new.size:
         return
@@ -111,7 +111,7 @@ def _np_put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> None:
 
 
 def spread_along(name: str, x: Tensor, index: Tensor, axis: int) -> Tensor:
-    """Indices along an axis, broadcast to the other axes of a tensor."""
+    """Broadcast indices along an axis to the other axes of a tensor."""
     try:
         if index.ndim != x.ndim:
             raise ValueError

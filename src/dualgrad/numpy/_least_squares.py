@@ -25,10 +25,10 @@ __all__ = ["least_squares"]
 
 
 def least_squares(name: str, a: Tensor, b: Tensor, rcond: float) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Solution, sums of squared residuals, rank and singular values of a matrix.
+    """Solve a least-squares problem. Returns the solution, sums of squared residuals, rank and singular values.
 
-    The residuals are there wherever there are more equations than unknowns; NumPy leaves them out where the rank is
-    not full, so that the shape of its result depends on the numbers.
+    Residuals are returned whenever there are more equations than unknowns. NumPy omits them if the rank is not full, so
+    the shape of its result depends on the numbers.
     """
     m, n = a.shape
     x = pinv(a, rtol=rcond) @ b

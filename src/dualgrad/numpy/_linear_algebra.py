@@ -1,4 +1,4 @@
-"""The extension of the array API standard for linear algebra: what differs from NumPy's functions of these names."""
+"""The linear algebra extension of the array API standard, where it differs from NumPy's functions."""
 
 from __future__ import annotations
 
@@ -66,14 +66,14 @@ def _cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Tensor:
 
 @standard("linalg.diagonal")
 def _diagonal(x: Any, /, *, offset: int = 0) -> Tensor:
-    """Diagonals of matrices, as last axis.
+    """Diagonals of matrices, as the last axis.
 
     Parameters
     ----------
     x : Tensor
         Shape (..., m, n).
     offset : int, default 0
-        How far above the main diagonal.
+        The distance above the main diagonal.
 
     Returns
     -------
@@ -91,7 +91,7 @@ def _diagonal(x: Any, /, *, offset: int = 0) -> Tensor:
 
 @standard("linalg.eig")
 def _eig(x: Any, /) -> EigResult:
-    """Eigenvalues and eigenvectors of square matrices that need not be symmetric, both complex.
+    """Eigenvalues and eigenvectors of general square matrices, both complex.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def _eig(x: Any, /) -> EigResult:
     Raises
     ------
     numpy.linalg.LinAlgError
-        If a matrix is not finite; in a derivative: where eigenvalues are equal.
+        If a matrix is not finite; in a derivative, also if eigenvalues are equal.
 
     Examples
     --------
@@ -119,7 +119,7 @@ def _eig(x: Any, /) -> EigResult:
 
 @standard("linalg.eigvals")
 def _eigvals(x: Any, /) -> Tensor:
-    """Eigenvalues of square matrices that need not be symmetric, complex; see `eig`.
+    """Eigenvalues of general square matrices, complex; see `eig`.
 
     Examples
     --------
@@ -132,7 +132,7 @@ def _eigvals(x: Any, /) -> Tensor:
 
 @standard("matmul", "linalg.matmul")
 def _matmul(x1: Any, x2: Any, /) -> Tensor:
-    """Matrix products, over stacks of matrices; a vector is a row on the left and a column on the right.
+    """Matrix products, also of stacks; a vector counts as a row on the left and as a column on the right.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ def _matmul(x1: Any, x2: Any, /) -> Tensor:
     Raises
     ------
     ValueError
-        If the shapes do not multiply.
+        If the inner dimensions differ.
 
     Examples
     --------
@@ -168,7 +168,7 @@ def _matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Tens
     keepdims : bool, default False
         Keep the last two axes with length 1.
     ord : {'fro', 'nuc', 1, -1, 2, -2, inf, -inf}, default 'fro'
-        Which norm, as of ``numpy.linalg.norm``.
+        The norm, as in ``numpy.linalg.norm``.
 
     Returns
     -------
@@ -186,18 +186,18 @@ def _matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Tens
 
 @standard("linalg.matrix_rank")
 def _matrix_rank(x: Any, /, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Tensor:
-    """Ranks of matrices: how many singular values are larger than a part of the largest. Derivatives do not pass.
+    """Ranks of matrices: the numbers of singular values above a fraction of the largest. Derivatives do not pass.
 
     Parameters
     ----------
     x : Tensor
         Shape (..., m, n), floating.
     tol : number or Tensor, optional
-        Singular values up to this count as 0, whatever the largest is.
+        An absolute limit: singular values up to it count as 0.
     hermitian : bool, default False
-        Accepted: the singular values of a Hermitian matrix are those of any other.
+        Accepted without effect, since the method works for every matrix.
     rtol : number or Tensor, optional
-        The part, for each matrix; by default ``max(m, n)`` times the rounding unit.
+        The fraction, for each matrix; by default ``max(m, n)`` times the rounding unit.
 
     Returns
     -------
@@ -224,7 +224,7 @@ def _matrix_rank(x: Any, /, tol: Any = None, hermitian: bool = False, *, rtol: A
 
 
 def _part(name: str, x: Tensor, rtol: Any) -> Any:
-    """The part of the largest singular value that counts as nothing, as a column beside the singular values."""
+    """The fraction of the largest singular value that counts as 0, as a column beside the singular values."""
     if rtol is None:
         return max(x.shape[-2:]) * float(np.finfo(x.dtype.numpy if not x.dtype.is_int else np.float32).eps)
     rtol = number_or_tensor(name, "rtol", rtol)
@@ -248,7 +248,7 @@ def _outer(x1: Any, x2: Any, /) -> Tensor:
     Raises
     ------
     ValueError
-        If they are no vectors.
+        If one of them is not a vector.
 
     Examples
     --------
@@ -296,12 +296,12 @@ def _tensordot(a: Any, b: Any, axes: Any = 2) -> Tensor:
     a, b : Tensor
         Any shapes.
     axes : int or pair of sequences of int, default 2
-        How many last axes of `a` are summed over with as many first ones of `b`; or the axes of each.
+        The number of last axes of `a` and first axes of `b` to sum over; or the axes of each.
 
     Returns
     -------
     Tensor
-        The axes that are left, those of `a` first.
+        The remaining axes, first of `a`, then of `b`.
 
     Examples
     --------
@@ -322,7 +322,7 @@ def _trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Tensor:
     x : Tensor
         Shape (..., m, n).
     offset : int, default 0
-        How far above the main diagonal.
+        The distance above the main diagonal.
     dtype : dtype, optional
         Convert to this type first; by default integers become Int64, unsigned ones UInt64.
 
@@ -344,19 +344,19 @@ def _trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Tensor:
 
 @standard("linalg.vector_norm")
 def _vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Tensor:
-    """Norms of vectors, over one axis or several; the slope is 0 where a norm is 0.
+    """Norms of vectors, over one or several axes; the slope is 0 where a norm is 0.
 
     Parameters
     ----------
     x : Tensor
         Floating, any shape.
     axis : int or tuple of int, optional
-        The axes of the vectors; None stands for all.
+        The axes of the vectors; None means all.
     keepdims : bool, default False
         Keep them with length 1.
     ord : number, default 2
-        The order p of sum(abs(x)**p)**(1/p); inf and -inf stand for the largest and smallest absolute value, 0 for the
-        number of elements that are not 0.
+        The order p of sum(abs(x)**p)**(1/p); inf and -inf give the largest and smallest absolute value, 0 the number of
+        nonzero elements.
 
     Returns
     -------

@@ -1,7 +1,7 @@
-"""NumPy's linear algebra for tensors: ``np.linalg.solve(t, b)`` and its kin, with NumPy's arguments and results.
+"""NumPy's linear algebra for tensors: ``np.linalg.solve(t, b)`` and others, with NumPy's arguments and results.
 
-Functions of symmetric matrices take the symmetric part, where NumPy reads one triangle; for symmetric matrices, which
-they are for, that is the same.
+Functions of symmetric matrices use the symmetric part, where NumPy reads one triangle; for symmetric matrices the
+results agree.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def _qr(a: Any, mode: str = "reduced") -> Any:
 
 
 def _svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
-    """NumPy's order: u, s, v transposed and conjugated."""
+    """Singular values in NumPy's order: u, s, and v conjugated and transposed."""
     truth_value("svd", "compute_uv", compute_uv)
     if not compute_uv:
         return svd(a, compute_uv=False)

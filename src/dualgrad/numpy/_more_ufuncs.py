@@ -1,4 +1,4 @@
-"""Ufuncs of NumPy that are no row of the table of primitives: parts of numbers, products of stacks, whole numbers."""
+"""NumPy ufuncs without a row in the table of primitives: parts of numbers, products of stacks, integer functions."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _ldexp(x1: Any, x2: Any) -> Tensor:
 
 
 def _of_integers(ufunc: np.ufunc) -> Callable[..., Tensor]:
-    """A function of whole numbers, which have no derivative."""
+    """Make a function of integers, which has no derivative."""
 
     def function(*operands: Any) -> Tensor:
         name = f"np.{ufunc.__name__}"
@@ -78,7 +78,7 @@ def _of_integers(ufunc: np.ufunc) -> Callable[..., Tensor]:
 
 
 def vecdot(x1: Any, x2: Any, axis: int = -1) -> Tensor:
-    """Scalar products along an axis, the first vector conjugated."""
+    """Scalar products along an axis; the first vector is conjugated."""
     x1, x2 = alike(together("vecdot", x1, x2))
     axis = integer("vecdot", "axis", axis)
     place = axis - max(x1.ndim, x2.ndim) if axis >= 0 else axis
@@ -92,7 +92,7 @@ def vecdot(x1: Any, x2: Any, axis: int = -1) -> Tensor:
 
 
 def matvec(x1: Any, x2: Any) -> Tensor:
-    """Products of matrices and vectors, over stacks of both."""
+    """Products of matrices and vectors, also of stacks."""
     a, v = operand("np.matvec", x1), operand("np.matvec", x2)
     _require("np.matvec", a, v, -1)
     found = a @ to_shape(v, (*v.shape, 1))
@@ -100,7 +100,7 @@ def matvec(x1: Any, x2: Any) -> Tensor:
 
 
 def vecmat(x1: Any, x2: Any) -> Tensor:
-    """Products of vectors, conjugated, and matrices, over stacks of both."""
+    """Products of conjugated vectors and matrices, also of stacks."""
     v, a = operand("np.vecmat", x1), operand("np.vecmat", x2)
     _require("np.vecmat", a, v, -2)
     v = conj(v)
@@ -129,4 +129,4 @@ MORE_UFUNCS: dict[str, Callable[..., Any]] = {
     "vecdot": vecdot,
     "vecmat": vecmat,
 }
-"""Functions by the names of ufuncs, some of which only later versions of NumPy have."""
+"""Functions by ufunc name; some ufuncs exist only in later NumPy versions."""

@@ -1,8 +1,8 @@
-"""Names of NumPy that are no functions of arrays, and that code written for NumPy uses all the same.
+"""NumPy names other than functions of arrays, which code written for NumPy also uses.
 
-Concrete scalar classes are types of this library under NumPy's name (`np.double`, `np.intp`). Abstract ones, and what
-only speaks of types, settings or random numbers, are NumPy's own: ``np.issubdtype(x.dtype, np.floating)`` works, and
-draws of `random` are arrays, which are constants.
+Concrete scalar classes are types of this library under NumPy's name (`np.double`, `np.intp`). Abstract classes, and
+names for types, settings or random numbers, are NumPy's own: ``np.issubdtype(x.dtype, np.floating)`` works, and draws
+of `random` are arrays, which are constants.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["NAMES"]
 
 
 def _types() -> dict[str, Any]:
-    """The scalar classes: a type of ours where there is one, else NumPy's class."""
+    """The scalar classes: a type of this library if there is one, else NumPy's class."""
     found: dict[str, Any] = {}
     for name, value in vars(np).items():
         if name.startswith("_") or not isinstance(value, type) or not issubclass(value, np.generic):
@@ -46,7 +46,7 @@ class _Grid:
 
 
 class _Joined:
-    """NumPy's `r_` or `c_`: pieces in brackets, joined along the first axis or as columns; derivatives pass."""
+    """NumPy's `r_` or `c_`: joins pieces in brackets along the first axis or as columns; derivatives pass."""
 
     def __init__(self, name: str, columns: bool) -> None:
         self._name = name
@@ -73,12 +73,12 @@ class _Joined:
 
 
 def _made(array: Any) -> Any:
-    """New numbers: floats have the default type, as from `linspace`."""
+    """Convert new numbers to a tensor: floats get the default type, as from `linspace`."""
     return tensor_of(array, float if array.dtype == np.float64 else None)
 
 
 class _Arrays(type):
-    """What `isinstance` asks of `ndarray`."""
+    """The metaclass that answers `isinstance` for `ndarray`."""
 
     def __instancecheck__(cls, x: Any) -> bool:
         return isinstance(x, Tensor | np.ndarray)
@@ -88,9 +88,9 @@ class _Arrays(type):
 
 
 class ndarray(metaclass=_Arrays):
-    """The class of arrays, for `isinstance` and annotations: Tensors of any shape, and NumPy's arrays.
+    """The class of arrays, for `isinstance` and annotations: Tensors and NumPy's arrays of any shape.
 
-    Called with a shape it makes a tensor of zeros.
+    A call with a shape makes a tensor of zeros.
 
     Examples
     --------
@@ -112,7 +112,7 @@ _TOOLS = (
     "issubdtype", "iterable", "little_endian", "ndindex", "printoptions", "random", "s_",
     "set_printoptions", "seterr", "testing", "typecodes", "ufunc",
 )  # fmt: skip
-"""What speaks of types, settings, places and random numbers: NumPy's own."""
+"""NumPy's own names for types, settings, places and random numbers."""
 
 NAMES: dict[str, Any] = {
     **_types(),

@@ -1,4 +1,4 @@
-"""Operands of functions that the array API standard names, as tensors of one type."""
+"""Conversion of operands of the array API standard's functions to tensors of one type."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ __all__ = ["settled", "settled_together", "wide"]
 
 
 def wide(x: Tensor) -> Tensor:
-    """Integers and bools in the type in which they are added up, which is unsigned for unsigned ones."""
+    """Convert integers and bools to the type of their sums: UInt64 for unsigned ones, else Int64."""
     if x._typenum in IS_FLOAT:
         return x
     return x.astype(_dtype.uint64 if x.dtype in _dtype.uint_type else _dtype.int64)
 
 
 def settled(name: str, x: Any) -> Tensor:
-    """An operand as a tensor; lists are arrays."""
+    """Convert an operand to a tensor; lists count as arrays."""
     return tensor_of(x) if isinstance(x, list | tuple) else operand(name, x)
 
 
 def settled_together(name: str, *many: Any) -> list[Tensor]:
-    """Operands as tensors of one type; lists are arrays, numbers take the type of what is beside them."""
+    """Convert operands to tensors of one type. Lists count as arrays; numbers take the type of the other operands."""
     plain = beside_tensors(tensors_among(many))
     return alike(together(name, *[array_like(name, x, plain) for x in many]))

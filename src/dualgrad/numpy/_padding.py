@@ -1,7 +1,6 @@
-"""NumPy's `pad` for tensors, in all of its modes but those that leave memory as it is or call a function.
+"""NumPy's `pad` for tensors, in all modes except `empty` and callables.
 
-Axes are padded one after the other, as NumPy does it: the numbers around a later axis see what was put around an
-earlier one.
+Axes are padded one after the other, as in NumPy: padding a later axis includes the padding of earlier ones.
 """
 
 from __future__ import annotations
@@ -79,7 +78,7 @@ def _widths(x: Tensor, pad_width: Any) -> tuple[tuple[int, int], ...]:
 
 
 def _pairs(x: Tensor, given: Any, word: str) -> list[tuple[Any, Any]]:
-    """A number for each end of each axis, None for both where nothing is given."""
+    """One number for each end of each axis, or None for both if nothing is given."""
     if given is None:
         return [(None, None)] * x.ndim
     pairs = np.broadcast_to(array_of("np.pad", word, given), (x.ndim, 2))
@@ -89,13 +88,13 @@ def _pairs(x: Tensor, given: Any, word: str) -> list[tuple[Any, Any]]:
 
 
 def _ends_of(x: Tensor, values: Any) -> list[tuple[Tensor, Tensor]]:
-    """The number outside of each end of each axis; derivatives go to it."""
+    """The padding value for each end of each axis; derivatives go to it."""
     pairs = expanded(tensor_of(values).astype(x.dtype), (x.ndim, 2))
     return [(pairs[k, 0], pairs[k, 1]) for k in range(x.ndim)]
 
 
 def _padded(x: Tensor, widths: tuple[tuple[int, int], ...], outside: Callable[..., Tensor]) -> Tensor:
-    """What `outside` makes for an end is put there, repeated to the width."""
+    """Pad each end with the result of `outside`, repeated to the width."""
     for axis, pair in enumerate(widths):
         parts = [+x]
         for last, width in enumerate(pair):
@@ -108,7 +107,7 @@ def _padded(x: Tensor, widths: tuple[tuple[int, int], ...], outside: Callable[..
 
 
 def _ramp(x: Tensor, axis: int, width: int, last: int, end: Tensor) -> Tensor:
-    """A straight line from the edge to a number; that is reached, the edge is not repeated."""
+    """A straight line from the edge to `end`. It includes `end` and does not repeat the edge."""
     edge = every(x, axis, x.shape[axis] - 1 if last else 0, 1)
     share = np.arange(width) / width
     share = (share[::-1] if last else share).reshape([width if k == axis else 1 for k in range(x.ndim)])
@@ -122,7 +121,7 @@ def _statistic(mode: str, x: Tensor, axis: int, count: int | None, last: int) ->
 
 
 def _mirrored(x: Tensor, widths: tuple[tuple[int, int], ...], mode: Any) -> Tensor:
-    """Reflected in the edge values too: each number outside is a sum of few elements, with whole factors."""
+    """Reflect about the edge values: each padding value is a sum of a few elements with integer factors."""
     for axis, pair in enumerate(widths):
         factors = np.pad(np.eye(x.shape[axis]), (pair, (0, 0)), mode, reflect_type="odd")
         most = int(np.count_nonzero(factors, 1).max(initial=1))

@@ -1,7 +1,7 @@
 """NumPy's functions of polynomials for tensors: coefficients, the highest power first.
 
-Zeros in front are kept: how long a result is does not depend on its numbers. The derivative of the roots is the
-implicit one: p(r) = 0 gives dr = -dp(r) / p'(r).
+Leading zeros are kept, so the length of a result does not depend on its numbers. The derivative of the roots is
+implicit: p(r) = 0 gives dr = -dp(r) / p'(r).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def _pair(name: str, a: Any, b: Any) -> tuple[Tensor, Tensor]:
 
 
 def _ahead(p: Tensor, count: int) -> Tensor:
-    """Zeros in front."""
+    """Put zeros in front."""
     return cat([zeros((count,), p.dtype), p], 0) if count else +p
 
 
@@ -79,7 +79,7 @@ def _np_polymul(a1: Any, a2: Any) -> Tensor:
 
 @implements(np.polydiv)
 def _np_polydiv(u: Any, v: Any) -> tuple[Tensor, Tensor]:
-    """Quotient and remainder; the remainder has one coefficient less than `v`, zeros in front included."""
+    """Quotient and remainder. The remainder has one coefficient less than `v`, with leading zeros kept."""
     u, v = alike([floating("np.polydiv", x) for x in _pair("np.polydiv", u, v)])
     n = v.size
     steps = u.size - n + 1
@@ -89,7 +89,7 @@ def _np_polydiv(u: Any, v: Any) -> tuple[Tensor, Tensor]:
     for _ in range(steps):
         factor = rest[0] / v[0]
         quotient.append(factor)
-        # what is in front is 0 from now on, so it is left out
+        # the leading coefficient is 0 from now on: drop it
         rest = cat([rest[1:n] - factor * v[1:], rest[n:]], 0)
     return stack(quotient), rest if n > 1 else zeros((1,), u.dtype)
 
@@ -141,7 +141,7 @@ def _roots_kernel(p: np.ndarray, caller: str) -> np.ndarray:
 
 
 def _slope_kernel(p: np.ndarray, r: np.ndarray, caller: str) -> np.ndarray:
-    """p'(r), where it is determined: not at multiple roots, which move infinitely fast."""
+    """The slope p'(r). Raises at multiple roots, where the derivative of a root does not exist."""
     p, r = p[..., None, :], r
     n = p.shape[-1]
     value = slope = bend = np.zeros_like(r)
@@ -149,7 +149,7 @@ def _slope_kernel(p: np.ndarray, r: np.ndarray, caller: str) -> np.ndarray:
     for k in range(n):
         bend, slope, value = bend * r + 2 * slope, slope * r + value, value * r + p[..., k]
         size = size * np.abs(r) + np.abs(p[..., k])
-    noise = n * np.finfo(r.dtype).eps * size  # of p(r); r may be off by this over |p'|, p' by that times |p''|
+    noise = n * np.finfo(r.dtype).eps * size  # error of p(r); over |p'| error of r, times |p''| error of p'
     bad = np.abs(slope) ** 2 * _WORST < noise * np.abs(bend)
     if bad.any():
         raise np.linalg.LinAlgError(
@@ -173,7 +173,7 @@ _checked_slope = extend.primitive(
 
 
 def _columns(p: Tensor) -> list[Tensor]:
-    """The coefficients, each as a column beside the roots."""
+    """The coefficients, each as a column to broadcast with the roots."""
     return [p[..., k : k + 1] for k in range(p.shape[-1])]
 
 
@@ -217,7 +217,7 @@ def _np_roots(p: Any) -> Tensor:
 
 
 def _characteristic_kernel(a: np.ndarray) -> np.ndarray:
-    """By eigenvalues, as NumPy has it."""
+    """Compute the characteristic polynomial from the eigenvalues, as NumPy does."""
     found = np.empty((*a.shape[:-2], a.shape[-1] + 1), a.dtype)
     for index in np.ndindex(a.shape[:-2]):
         coefficients = np.poly(a[index])
@@ -226,7 +226,7 @@ def _characteristic_kernel(a: np.ndarray) -> np.ndarray:
 
 
 def _characteristic_jvp(da: Tensor, out: Tensor, a: Tensor) -> Tensor:
-    """-tr(b dA) for each coefficient b of the adjugate of x - A, which Horner's scheme finds."""
+    """-tr(b dA) for each coefficient b of the adjugate of x - A, computed by Horner's scheme."""
     unit = identity(a, a.shape[-1])
     b: Any = Tensor(unit) + zeros_like(a)
     n = a.shape[-1]
@@ -292,7 +292,7 @@ def _np_polyfit(
             raise ValueError(f"{name}: weights of shape {weights.shape} for {x.size} points")
         column = to_shape(weights, (x.size, 1))
         lhs, rhs = lhs * column, rhs * (weights if y.ndim == 1 else column)
-    scale = sqrt(_sum(lhs * lhs, 0))  # columns of norm 1 make the system as well-conditioned as it can be
+    scale = sqrt(_sum(lhs * lhs, 0))  # columns of norm 1 give the system a good condition
     lhs = lhs / scale
     found, residuals, rank, singular = least_squares(name, lhs, rhs, rcond)
     found = found / (scale if y.ndim == 1 else to_shape(scale, (order, 1)))

@@ -1,4 +1,4 @@
-"""Products of NumPy whose operands may have different types: they are converted to the one of both, as ``@`` does."""
+"""NumPy's products of operands of different types, which are converted to their common type, as in ``@``."""
 
 from __future__ import annotations
 

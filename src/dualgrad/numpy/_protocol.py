@@ -1,13 +1,13 @@
 """NumPy's functions on tensors: ``np.exp(t)``, ``np.sum(t * a)``, ``np.concatenate([t, a])``.
 
-NumPy hands a call over when a tensor is among its arguments (NEP 13 for ufuncs, NEP 18 for functions). Ufuncs
-are looked up in the table of primitives, functions in `FUNCTIONS` (_calls.py), whose entries take NumPy's arguments
-under NumPy's names. The result is a tensor with the right derivative; arrays are constants of their own type, and
-tensors in lists are joined.
+NumPy passes a call on if a tensor is among its arguments (NEP 13 for ufuncs, NEP 18 for functions). A ufunc is looked
+up in the table of primitives, a function in `FUNCTIONS` (_calls.py). Its entries take NumPy's arguments under NumPy's
+names. The result is a tensor with the right derivative. Arrays are constants of their own type, and tensors in lists
+are joined.
 
-What is not there is an error and not a silent conversion to arrays, which would cut the derivative off. A few
-functions that have no derivative (comparisons of whole arrays, positions, printing) work on the numbers; so does
-saving, of what carries no derivative.
+A missing function raises an error; a silent conversion to arrays would cut the derivative off. A few functions without
+a derivative (comparisons of whole arrays, positions, printing) work on the numbers. Saving does, too, for tensors that
+carry no derivative.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ __all__: list[str] = []
 
 
 def _elementwise() -> dict[Any, Callable[..., Any]]:
-    """NumPy's ufunc of each row of the table, as a function of its operands."""
+    """The function for the NumPy ufunc of each row of the table."""
 
     def unary(op: int) -> Callable[..., Any]:
         return lambda x: _engine.unary(op, x)
@@ -43,7 +43,8 @@ def _elementwise() -> dict[Any, Callable[..., Any]]:
     def binary(op: int) -> Callable[..., Any]:
         return lambda x, y: _engine.binary_op(op, x, y)
 
-    # of two rows with one ufunc the first is the plain one: absorb_mul multiplies by a rule of its own
+    # rows are reversed so that of two rows with one ufunc the first wins: mul, and not absorb_mul with its own zero
+    # rule
     rows = [row for row in reversed(ROWS) if row.ufunc]
     return {getattr(np, str(row.ufunc)): (unary if row.arity == 1 else binary)(OP[row.name]) for row in rows}
 
@@ -76,10 +77,10 @@ UFUNCS: dict[Any, Callable[..., Any]] = {
 
 
 def function_of(ufunc: np.ufunc) -> Callable[..., Any] | None:
-    """A ufunc as a function of tensors, if there is one."""
+    """The function for a ufunc on tensors, or None."""
     found = UFUNCS.get(ufunc)
     if found is None:
-        from ._more_ufuncs import MORE_UFUNCS  # not every program needs them
+        from ._more_ufuncs import MORE_UFUNCS  # few programs need them
 
         found = MORE_UFUNCS.get(ufunc.__name__)
     return found
@@ -91,12 +92,12 @@ def call_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: di
     Parameters
     ----------
     ufunc, method, inputs, kwargs
-        As NumPy gives them: ``method`` is ``"__call__"``, ``"reduce"``, ``"accumulate"`` or another.
+        The call, as NumPy passes it: ``method`` is ``"__call__"``, ``"reduce"``, ``"accumulate"`` or another.
 
     Raises
     ------
     TypeError
-        If there is no such function of tensors, or the keyword is not supported.
+        If the ufunc has no rule for tensors, or a keyword is not supported.
 
     Examples
     --------
@@ -131,7 +132,7 @@ def _array_ufunc(self: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **kwa
 
 
 def _array_function(self: Tensor, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-    from ._calls import call_function  # with the table of functions: takes time, and not every program needs it
+    from ._calls import call_function  # the table of functions takes time to import; not every program needs it
 
     return call_function(function, args, kwargs)
 
@@ -140,7 +141,7 @@ def _array_function(self: Tensor, function: Any, types: Any, args: Any, kwargs: 
 
 
 def _array_namespace(self: Tensor, *, api_version: str | None = None) -> Any:
-    """The namespace of functions that take this tensor, `dualgrad.numpy`; `api_version` is one that it follows."""
+    """The namespace of functions for this tensor, `dualgrad.numpy`; `api_version` is a version that it follows."""
     from . import _standard
 
     if api_version is not None and api_version not in _standard.VERSIONS:
@@ -151,7 +152,7 @@ def _array_namespace(self: Tensor, *, api_version: str | None = None) -> Any:
 
 
 def _to_device(self: Tensor, device: Any, *, stream: Any = None) -> Tensor:
-    """The tensor itself, on the CPU; there are no streams."""
+    """Return the tensor itself, on the CPU; there are no streams."""
     on_cpu("to_device", device)
     if stream is not None:
         raise ValueError(f"to_device: stream is {stream!r}; expected None, the CPU has no streams")
@@ -193,6 +194,6 @@ METHODS: dict[str, Any] = {
 for _name, _method in METHODS.items():
     setattr(Tensor, _name, _method)
 
-# Where programs may look for this file.
+# The former name of this module.
 sys.modules["dualgrad.ops.numpy_protocol"] = sys.modules[__name__]
 setattr(ops, "numpy_protocol", sys.modules[__name__])  # noqa: B010

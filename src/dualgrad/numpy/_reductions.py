@@ -1,7 +1,7 @@
-"""NumPy's reductions for tensors, with its keywords: which elements count (`where`), what comes first (`initial`).
+"""NumPy's reductions for tensors, with its keywords `where` (the elements that count) and `initial` (the first value).
 
-Elements that do not count are replaced by the number that changes nothing: 0 in a sum, 1 in a product, the smallest
-number in a maximum. Reductions that leave nan out are the same with one more condition.
+Elements that do not count are replaced by the neutral number: 0 in a sum, 1 in a product, the lowest number in a
+maximum. Reductions that skip nan use the same way with one more condition.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ Reduction = Callable[..., Tensor]
 
 
 def _over(reduce: Reduction, x: Tensor, axis: Any, keepdims: bool, **more: Any) -> Tensor:
-    """A reduction of ours; an empty tuple of axes reduces nothing in NumPy."""
+    """Call a reduction of this library. An empty tuple of axes reduces nothing, as in NumPy."""
     if isinstance(axis, tuple) and not axis:
         return reduce(to_shape(x, (*x.shape, 1)), -1, **more)
     return reduce(x, axis, keepdims=keepdims, **more)
 
 
 def _counting(name: str, x: Tensor, where: Any) -> Tensor | None:
-    """Which elements count, in the shape of x; None stands for all."""
+    """A mask of the elements that count, in the shape of x; None means all."""
     if where is True:
         return None
     mask = tensor_of(where)
@@ -51,7 +51,7 @@ def _counting(name: str, x: Tensor, where: Any) -> Tensor | None:
 
 
 def _adding(name: str, reduce: Reduction, neutral: int, join: Callable[[Any, Any], Tensor]) -> Reduction:
-    """A sum or product; integers are widened, and unsigned ones stay unsigned."""
+    """Make a sum or product. It widens integers, and unsigned ones stay unsigned."""
 
     def reduction(
         a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True
@@ -73,7 +73,7 @@ product = _adding("prod", prod, 1, lambda found, initial: found * initial)
 
 
 def _lowest(x: Tensor) -> Any:
-    """A number of the type that no other one is below of."""
+    """The lowest number of a type."""
     if x.dtype.is_float:
         return -np.inf
     return False if x.dtype.is_bool else np.iinfo(x.dtype.numpy).min
@@ -143,7 +143,7 @@ for _handler, _functions in (
 
 
 def _numerous(mask: Tensor, like: Tensor, axis: Any, keepdims: bool) -> Tensor:
-    """How many elements count."""
+    """The number of elements that count."""
     return _over(_sum, expanded(mask, like.shape).astype(real(like).dtype), axis, keepdims)
 
 
@@ -154,7 +154,7 @@ def _mean_of(a: Tensor, mask: Tensor, axis: Any, keepdims: bool) -> Tensor:
 def _variance_of(
     a: Tensor, mask: Tensor, axis: Any, keepdims: bool, ddof: Any, around: Any, nothing: float = 0.0
 ) -> Tensor:
-    """Mean squared distance from the mean, or from `around`; `nothing` stands for no degrees of freedom."""
+    """Mean squared distance from the mean, or from `around`. `nothing` replaces a zero number of degrees of freedom."""
     middle = _mean_of(a, mask, axis, True) if around is None else tensor_of(around)
     residual = _where(mask, a - middle, 0)
     free = _numerous(mask, a, axis, keepdims) - number_or_tensor("nanvar", "ddof", ddof)
@@ -162,7 +162,7 @@ def _variance_of(
 
 
 def _degrees_of_freedom(name: str, ddof: Any, correction: Any) -> Any:
-    """What is taken off the number of elements: the array API standard calls it correction."""
+    """The number to subtract from the number of elements; the array API standard calls it correction."""
     if correction is None:
         return ddof
     if ddof != 0:
@@ -215,7 +215,7 @@ _spread(np.std, std, True)
 
 
 def _there(name: str, a: Tensor, where: Any) -> Tensor:
-    """Which elements count and are numbers."""
+    """A mask of the elements that count and are not nan."""
     there = _rows.logical_not(_rows.isnan(a))
     mask = _counting(name, a, where)
     return there if mask is None else there & mask

@@ -18,7 +18,7 @@ __all__: list[str] = []
 
 
 def _initial(x: Tensor, scanned: Tensor, axis: int, number: int, include: bool) -> Tensor:
-    """What is scanned, with the number that it starts from in front."""
+    """Put the initial number in front of a scan, if wanted."""
     truth_value("cumulative_sum", "include", include)
     if not include:
         return scanned
@@ -43,7 +43,7 @@ def _cumulative_sum(x: Any, /, *, axis: Any = None, dtype: Any = None, include_i
     x : Tensor
         At least one axis.
     axis : int, optional
-        The axis; a vector needs none.
+        The axis; may be left out for a vector.
     dtype : dtype, optional
         Convert to this type first; by default integers become Int64, unsigned ones UInt64.
     include_initial : bool, default False
@@ -72,12 +72,12 @@ def _cumulative_sum(x: Any, /, *, axis: Any = None, dtype: Any = None, include_i
 
 @standard("cumulative_prod")
 def _cumulative_prod(x: Any, /, *, axis: Any = None, dtype: Any = None, include_initial: bool = False) -> Tensor:
-    """Running products along an axis; derivatives are exact where factors are 0, too.
+    """Running products along an axis; derivatives are exact for zero factors, too.
 
     Parameters
     ----------
     x, axis, dtype
-        As of `cumulative_sum`.
+        As for `cumulative_sum`.
     include_initial : bool, default False
         Put 1 in front.
 

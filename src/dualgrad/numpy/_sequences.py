@@ -1,4 +1,4 @@
-"""NumPy's functions of sequences for tensors: running, sampled and turned ones."""
+"""NumPy's functions of sequences for tensors: running, interpolated and rotated ones."""
 
 from __future__ import annotations
 

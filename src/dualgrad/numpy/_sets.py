@@ -1,4 +1,4 @@
-"""NumPy's functions of sets for tensors: which elements there are is found on the numbers, and they are read there.
+"""NumPy's set functions for tensors: the numbers decide which elements to keep, and a gather reads them.
 
 Derivatives go to the first of equal elements.
 """

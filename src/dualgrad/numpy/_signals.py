@@ -53,7 +53,7 @@ def _fftfreq(n: int, /, d: float = 1.0, *, dtype: Any = None, device: Any = None
     n : int
         Number of points.
     d : float, default 1.0
-        Distance of neighbouring points.
+        Distance between neighbouring points.
     dtype : dtype, default float32
         Type of the result.
     device : 'cpu', optional

@@ -1,4 +1,4 @@
-"""Sorting and places, with the array API standard's arguments beside NumPy's."""
+"""Sorting and searching, with arguments of both the array API standard and NumPy."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def _sort(a: Any, axis: Any = -1, kind: Any = None, *, stable: Any = None, desce
     a : Tensor
         Any real type.
     axis : int, default -1
-        The axis; None stands for all elements in a row.
+        The axis; None sorts all elements in one row.
     kind, stable
-        Accepted: sorting is stable always.
+        Accepted; the sort is always stable.
     descending : bool, default False
         Largest first.
 
@@ -55,7 +55,7 @@ def _argsort(a: Any, axis: Any = -1, kind: Any = None, *, stable: Any = None, de
     Parameters
     ----------
     a, axis, kind, stable, descending
-        As of `sort`.
+        As for `sort`.
 
     Returns
     -------
@@ -73,7 +73,7 @@ def _argsort(a: Any, axis: Any = -1, kind: Any = None, *, stable: Any = None, de
 
 
 def _order(x: Tensor, axis: int, descending: bool) -> Tensor:
-    """Positions in sorted order. Sorting alone would have nan first where the largest comes first."""
+    """Positions in sorted order, with nan last. A descending sort alone would put nan first."""
     order = argsort(x, axis, descending)
     if not descending:
         return order
@@ -81,14 +81,14 @@ def _order(x: Tensor, axis: int, descending: bool) -> Tensor:
 
 
 def _in_a_row(name: str, a: Any, axis: Any) -> tuple[Tensor, int]:
-    """What is sorted, and along which axis."""
+    """The tensor to sort, and the axis."""
     x = settled(name, a)
     return (to_shape(x, (x.size,)), 0) if axis is None else (x, one_axis(name, axis, x.shape))
 
 
 @standard("searchsorted")
 def _searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Tensor:
-    """Where values belong in a sorted vector. Derivatives do not pass.
+    """Positions at which to insert values into a sorted vector. Derivatives do not pass.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def _searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Ten
     v : Tensor or number
         The values, any shape.
     side : {'left', 'right'}, default 'left'
-        Before or behind elements that are equal.
+        Before or after equal elements.
     sorter : Tensor of int, optional
         Positions that sort `a`.
 
@@ -118,7 +118,7 @@ def _searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Ten
 
 @standard("nonzero")
 def _nonzero(a: Any) -> tuple[Tensor, ...]:
-    """Where the elements stand that are not 0: a vector of positions for each axis. Derivatives do not pass.
+    """Positions of the nonzero elements: a vector for each axis. Derivatives do not pass.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What the array API standard says of a namespace: its version, its devices, types and limits."""
+"""The array API standard's inspection of a namespace: version, devices, types and limits."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ._entries import standard
 __all__ = ["VERSIONS", "FloatInfo", "IntInfo", "NamespaceInfo"]
 
 VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
-"""The versions of the standard that the namespace follows, the last one to the letter."""
+"""The supported versions of the standard; the last one is followed exactly."""
 
 _TYPES = tuple([t for t in _dtype.all_types if t is not _dtype.float16])  # the standard does not know float16
 _KINDS: dict[str, tuple[DType, ...]] = {
@@ -48,7 +48,7 @@ def _of_kinds(name: str, kind: Any) -> tuple[DType, ...]:
 
 
 class NamespaceInfo:
-    """What ``dualgrad.numpy`` can do, in the words of the array API standard.
+    """The capabilities of ``dualgrad.numpy``, as the array API standard defines them.
 
     Examples
     --------
@@ -65,7 +65,7 @@ class NamespaceInfo:
         return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": len(ALL_AXES) - 1}
 
     def default_device(self) -> Device:
-        """The CPU, which is the only device."""
+        """The CPU, the only device."""
         return CPU
 
     def devices(self) -> tuple[Device, ...]:
@@ -73,7 +73,7 @@ class NamespaceInfo:
         return (CPU,)
 
     def default_dtypes(self, *, device: Any = None) -> dict[str, DType]:
-        """The types that numbers have without another word."""
+        """The default types."""
         on_cpu("default_dtypes", device)
         return {
             "real floating": default_float(),
@@ -83,7 +83,7 @@ class NamespaceInfo:
         }
 
     def dtypes(self, *, device: Any = None, kind: Any = None) -> dict[str, DType]:
-        """The types of the standard by their names, those of a kind or all. Float16 is there, but not in the standard.
+        """The standard's types by name, of one kind or all. Float16 is not in the standard, so it is left out.
 
         Raises
         ------
@@ -97,7 +97,7 @@ class NamespaceInfo:
 
 @standard("__array_namespace_info__")
 def _namespace_info() -> NamespaceInfo:
-    """What this namespace can do: capabilities, devices and types, as the array API standard asks.
+    """The capabilities, devices and types of this namespace, as the array API standard requires.
 
     Returns
     -------
@@ -116,17 +116,17 @@ def _namespace_info() -> NamespaceInfo:
 
 
 class FloatInfo:
-    """Limits of a floating type, as numbers of Python; of a complex type those of its parts.
+    """Limits of a floating type, as Python numbers; for a complex type, the limits of its parts.
 
     Attributes
     ----------
     bits : int
         Bits of one element.
     eps, max, min, smallest_normal : float
-        The distance from 1 to the next number, the largest number and its negative, the smallest one that has all
-        its digits.
+        The distance from 1 to the next number, the largest number and its negative, and the smallest number with full
+        precision.
     tiny, resolution, precision
-        As NumPy has them.
+        The same as in NumPy.
     dtype : DType
         The real type.
     """
@@ -235,7 +235,7 @@ def _iinfo(type: Any, /) -> IntInfo:
 
 @standard("isdtype")
 def _isdtype(dtype: Any, kind: Any) -> bool:
-    """Whether a type is another one, or of a kind.
+    """True if a type is the given type or of the given kind.
 
     Parameters
     ----------
@@ -243,7 +243,7 @@ def _isdtype(dtype: Any, kind: Any) -> bool:
         The type.
     kind : dtype, str or tuple of both
         A type; or 'bool', 'signed integer', 'unsigned integer', 'integral', 'real floating', 'complex floating' or
-        'numeric'; of several, any.
+        'numeric'; a tuple means any of its members.
 
     Returns
     -------
@@ -252,9 +252,9 @@ def _isdtype(dtype: Any, kind: Any) -> bool:
     Raises
     ------
     TypeError
-        For what is no type.
+        For an object that is not a type.
     ValueError
-        For another kind.
+        For an unknown kind.
 
     Examples
     --------
@@ -267,12 +267,12 @@ def _isdtype(dtype: Any, kind: Any) -> bool:
 
 @standard("result_type")
 def _result_type(*arrays_and_dtypes: Any) -> DType:
-    """The type of a result of operands of these types, by the rules of this library.
+    """The type of a result of these operands, by the rules of this library.
 
     Parameters
     ----------
     *arrays_and_dtypes : Tensor, dtype or number
-        What is combined; numbers, of Python or NumPy, are weaker than all others.
+        The operands; numbers, of Python or NumPy, are weaker than tensors and types.
 
     Returns
     -------
@@ -281,7 +281,7 @@ def _result_type(*arrays_and_dtypes: Any) -> DType:
     Raises
     ------
     ValueError
-        Without any.
+        Without any operand.
 
     Examples
     --------
@@ -307,7 +307,7 @@ def _result_type(*arrays_and_dtypes: Any) -> DType:
 
 @standard("can_cast")
 def _can_cast(from_: Any, to: Any, /, casting: str = "safe") -> bool:
-    """Whether a type can be converted to another one, by NumPy's rules: without loss, unless `casting` says else.
+    """True if a type can be converted to another by NumPy's rules: without loss, unless `casting` allows more.
 
     Parameters
     ----------
@@ -316,7 +316,7 @@ def _can_cast(from_: Any, to: Any, /, casting: str = "safe") -> bool:
     to : dtype
         The other type.
     casting : {'no', 'equiv', 'safe', 'same_kind', 'unsafe'}, default 'safe'
-        What is allowed.
+        The conversions that are allowed.
 
     Returns
     -------
@@ -343,7 +343,7 @@ def _astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> 
     dtype : dtype
         The type.
     copy : bool, default True
-        Whether it is a new tensor where it has the type already; otherwise it is `x` itself.
+        If False, `x` itself is returned if it already has the type.
     device : 'cpu', optional
         The device.
 
@@ -354,7 +354,7 @@ def _astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> 
     Raises
     ------
     TypeError
-        For a complex tensor and a real type: say `real` or `imag`.
+        For a complex tensor and a real type: use `real` or `imag` instead.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Every function of NumPy that takes tensors, in one table: the files named here have entered theirs."""
+"""The table of all NumPy functions for tensors. Importing the files named here registers their functions."""
 
 import numpy as np
 
@@ -37,7 +37,7 @@ FILES = (
     _signals, _sorting, _standard, _unique,
 )  # fmt: skip
 
-# What the array API standard has under NumPy's name answers NumPy's function too.
+# A function of the array API standard also answers NumPy's function of the same name.
 for _name, _function in STANDARD.items():
     _space, _, _last = _name.rpartition(".")
     _theirs = getattr(getattr(np, _space) if _space else np, _last, None)

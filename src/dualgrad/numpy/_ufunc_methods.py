@@ -1,7 +1,7 @@
 """Methods of NumPy's ufuncs on tensors: `reduce`, `accumulate`, `reduceat`, `outer` and `at`.
 
-Where a reduction or scan of ours does the same, that is used. Otherwise the function is applied to one slice after the
-other, as NumPy defines it.
+A reduction or scan of this library is used where it computes the same. Otherwise the function is applied slice by
+slice, as NumPy defines it.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ Function = Callable[..., Any]
 def call_method(
     ufunc: np.ufunc, method: str, function: Function, inputs: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
-    """Answer a method of a ufunc that was called with a tensor; `function` is the ufunc on tensors."""
+    """Answer a ufunc method that was called with a tensor; `function` is the ufunc on tensors."""
     name = f"np.{ufunc.__name__}.{method}"
     if method not in _METHODS:
         raise TypeError(f"{name}: is not supported with Tensors; {alternative(method)}")
     if method != "at" and (ufunc.nin, ufunc.nout) != (2, 1):
         raise ValueError(f"{name}: only functions of two operands with one result have this method")
-    # the second operand of `at` and `reduceat` are indices
+    # the second operands of `at` and `reduceat` are indices
     read = (0, 2) if method in ("at", "reduceat") else (0, 1)
     inputs = tuple([array_like(name, x, np.asarray) if k in read else x for k, x in enumerate(inputs)])
     try:
@@ -103,7 +103,7 @@ def _reduce(
 def _over_several(
     name: str, ufunc: np.ufunc, function: Function, x: Tensor, axes: tuple[int, ...], keepdims: bool, *more: Any
 ) -> Tensor:
-    """Axes one after the other, which is the same where the order is of no account."""
+    """Reduce axes one after the other, for ufuncs whose result does not depend on the order."""
     if not axes:
         return _reduce(name, ufunc, function, to_shape(x, (*x.shape, 1)), -1, initial=more[0], where=more[1])
     if ufunc.identity is None:
@@ -121,7 +121,7 @@ def _over_several(
 
 
 def _folded(name: str, ufunc: np.ufunc, function: Function, x: Tensor, axis: int, initial: Any, where: Any) -> Tensor:
-    """The function applied to the result so far and the next slice."""
+    """Apply the function to the result so far and the next slice, repeatedly."""
     slices = _slices(x, axis)
     masks: list[Any] = [None] * len(slices)
     if where is not True:
@@ -159,7 +159,7 @@ _SCANS: dict[Any, Function] = {
     np.maximum: lambda x, axis: cummax(x, axis)[0],
     np.minimum: lambda x, axis: cummin(x, axis)[0],
 }
-"""Ufuncs whose `accumulate` is a scan of ours."""
+"""Ufuncs whose `accumulate` is a scan of this library."""
 
 
 def _accumulate(name: str, ufunc: np.ufunc, function: Function, array: Any, axis: Any = 0, dtype: Any = None) -> Tensor:
@@ -210,11 +210,11 @@ _AT: dict[Any, Function] = {
     np.maximum: tensor_scatter_max,
     np.minimum: tensor_scatter_min,
 }
-"""Ufuncs for which repeated points are one operation of ours."""
+"""Ufuncs for which one operation of this library handles repeated points."""
 
 
 def _at(name: str, ufunc: np.ufunc, function: Function, a: Any, indices: Any, b: Any = None) -> None:
-    """Elements of a tensor replaced by what the function makes of them, in the order of the indices."""
+    """Replace elements of a tensor by the function's results, in the order of the indices."""
     if not isinstance(a, Tensor):
         raise TypeError(
             f"{name}: writes into an array, which cannot hold a derivative; make a tensor of it first "
@@ -239,7 +239,7 @@ def _at(name: str, ufunc: np.ufunc, function: Function, a: Any, indices: Any, b:
 
 
 def _one_round_after_the_other(function: Function, x: Tensor, points: np.ndarray, updates: Tensor | None) -> Tensor:
-    """Each round has points that differ: those that come for the first time, for the second time, ..."""
+    """Apply updates in rounds without repeated points: first all first occurrences, then all second ones, and so on."""
     seen: dict[int, int] = {}
     rounds = np.empty(points.shape, int)
     for k, point in enumerate(points.tolist()):

@@ -1,4 +1,4 @@
-"""Different elements of a tensor, with the names and results of the array API standard."""
+"""Distinct elements of a tensor, with the names and results of the array API standard."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class UniqueInverse(NamedTuple):
 
 
 def _unique(name: str, x: Any) -> UniqueAll:
-    """Different elements, read where each stands first: derivatives go there. Each nan differs from all others."""
+    """The distinct elements, read at their first occurrence: derivatives go there. Each nan is distinct."""
     x = settled(name, x)
     flat = to_shape(x, (x.size,))
     _, first, inverse, counts = np.unique(
@@ -52,12 +52,12 @@ def _unique(name: str, x: Any) -> UniqueAll:
 
 @standard("unique_all")
 def _unique_all(x: Any, /) -> UniqueAll:
-    """The different elements, where each stands first, which of them each element is, and how often each comes.
+    """The distinct elements, their first positions, the number of each element's value, and the counts.
 
     Parameters
     ----------
     x : Tensor
-        Any shape. Each nan differs from every other.
+        Any shape. Each nan is distinct.
 
     Returns
     -------
@@ -77,7 +77,7 @@ def _unique_all(x: Any, /) -> UniqueAll:
 
 @standard("unique_counts")
 def _unique_counts(x: Any, /) -> UniqueCounts:
-    """The different elements, and how often each comes; see `unique_all`.
+    """The distinct elements, and their counts; see `unique_all`.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def _unique_counts(x: Any, /) -> UniqueCounts:
 
 @standard("unique_inverse")
 def _unique_inverse(x: Any, /) -> UniqueInverse:
-    """The different elements, and which of them each element is; see `unique_all`.
+    """The distinct elements, and the number of each element's value among them; see `unique_all`.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def _unique_inverse(x: Any, /) -> UniqueInverse:
 
 @standard("unique_values")
 def _unique_values(x: Any, /) -> Tensor:
-    """The different elements, in ascending order; see `unique_all`.
+    """The distinct elements, in ascending order; see `unique_all`.
 
     Examples
     --------

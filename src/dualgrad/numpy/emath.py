@@ -1,8 +1,8 @@
-"""Functions of real numbers that leave the real line where they have to: ``numpy.emath``, ``numpy.lib.scimath``.
+"""Functions with a complex result where the real function is undefined: ``numpy.emath``, ``numpy.lib.scimath``.
 
-If an element lies outside the domain of the real function, the result is complex, of twice the size, as NumPy's is;
-otherwise it is the result of `dualgrad.numpy`. So its type depends on values. Derivatives are those of the function
-that is taken; at a branch point they do not exist.
+If an element lies outside the domain of the real function, the whole result is complex with parts of the same
+precision, as in NumPy. Otherwise it is the result of `dualgrad.numpy`. So the type depends on the values. The
+derivative is of the function applied; at a branch point it does not exist.
 
 Examples
 --------
@@ -31,7 +31,7 @@ __all__ = ["arccos", "arcsin", "arctanh", "log", "log2", "log10", "logn", "power
 
 
 def sqrt(x: Any) -> Tensor:
-    """The square root; of negative numbers i times that of ``-x``.
+    """The square root; ``i * sqrt(-x)`` for negative numbers.
 
     Parameters
     ----------
@@ -41,13 +41,13 @@ def sqrt(x: Any) -> Tensor:
     Returns
     -------
     Tensor
-        Complex if an element of `x` is, or is negative.
+        Complex if `x` is complex or has a negative element.
     """
     return _of_one("sqrt", x, _negative)
 
 
 def log(x: Any) -> Tensor:
-    """The natural logarithm; of negative numbers that of ``-x``, plus i pi.
+    """The natural logarithm; ``log(-x) + i pi`` for negative numbers.
 
     Parameters
     ----------
@@ -57,13 +57,13 @@ def log(x: Any) -> Tensor:
     Returns
     -------
     Tensor
-        Complex if an element of `x` is, or is negative.
+        Complex if `x` is complex or has a negative element.
     """
     return _of_one("log", x, _negative)
 
 
 def log2(x: Any) -> Tensor:
-    """The logarithm to base 2, as `log`.
+    """The logarithm to base 2; complex as in `log`.
 
     Parameters
     ----------
@@ -73,13 +73,13 @@ def log2(x: Any) -> Tensor:
     Returns
     -------
     Tensor
-        Complex if an element of `x` is, or is negative.
+        Complex if `x` is complex or has a negative element.
     """
     return _of_one("log2", x, _negative)
 
 
 def log10(x: Any) -> Tensor:
-    """The logarithm to base 10, as `log`.
+    """The logarithm to base 10; complex as in `log`.
 
     Parameters
     ----------
@@ -89,13 +89,13 @@ def log10(x: Any) -> Tensor:
     Returns
     -------
     Tensor
-        Complex if an element of `x` is, or is negative.
+        Complex if `x` is complex or has a negative element.
     """
     return _of_one("log10", x, _negative)
 
 
 def logn(n: Any, x: Any) -> Tensor:
-    """The logarithm of `x` to base `n`, the quotient of their natural ones.
+    """The logarithm of `x` to base `n`, the quotient of their natural logarithms.
 
     Parameters
     ----------
@@ -105,14 +105,14 @@ def logn(n: Any, x: Any) -> Tensor:
     Returns
     -------
     Tensor
-        Complex if an element of one of them is, or is negative.
+        Complex if one of them is complex or has a negative element.
     """
     n, x = _pair("logn", n, x)
     return log(x) / log(n)
 
 
 def power(x: Any, p: Any) -> Tensor:
-    """`x` to the power of `p`, by the complex logarithm where an `x` is negative.
+    """`x` to the power of `p`, by the complex logarithm if an `x` is negative.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def power(x: Any, p: Any) -> Tensor:
     Returns
     -------
     Tensor
-        Complex if an element of one of them is, or one of `x` is negative.
+        Complex if one of them is complex, or `x` has a negative element.
     """
     x, p = _pair("power", x, p)
     if x.dtype.is_complex:
@@ -145,7 +145,7 @@ def arccos(x: Any) -> Tensor:
     Returns
     -------
     Tensor
-        In radians. Complex if an element of `x` is, or is larger than 1 in size.
+        In radians. Complex if `x` is complex or has an element beyond 1 in absolute value.
     """
     return _of_one("arccos", x, _beyond_one)
 
@@ -161,7 +161,7 @@ def arcsin(x: Any) -> Tensor:
     Returns
     -------
     Tensor
-        In radians. Complex if an element of `x` is, or is larger than 1 in size.
+        In radians. Complex if `x` is complex or has an element beyond 1 in absolute value.
     """
     return _of_one("arcsin", x, _beyond_one)
 
@@ -177,13 +177,13 @@ def arctanh(x: Any) -> Tensor:
     Returns
     -------
     Tensor
-        Complex if an element of `x` is, or is larger than 1 in size.
+        Complex if `x` is complex or has an element beyond 1 in absolute value.
     """
     return _of_one("arctanh", x, _beyond_one)
 
 
 def _pair(name: str, *operands: Any) -> list[Tensor]:
-    """Two operands; a number takes the type that it has beside the other one."""
+    """Convert two operands to tensors; a number takes its type from the other operand."""
     return together(name, *[mnp.asarray(x) if isinstance(x, list | tuple) else x for x in operands])
 
 
@@ -205,7 +205,7 @@ def _beyond_one(x: Tensor) -> Tensor:
 
 
 def _some(found: Tensor) -> bool:
-    """Whether one is True. What is recorded runs eagerly then."""
+    """True if an element is True. Reading it makes recorded functions run eagerly."""
     return bool(mnp.any(found))
 
 

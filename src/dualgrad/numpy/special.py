@@ -1,13 +1,13 @@
-"""Special functions under the names of SciPy; see `dualgrad.numpy`.
+"""Special functions under SciPy's names; see `dualgrad.numpy`.
 
-With ``SCIPY_ARRAY_API=1`` SciPy looks here for a function before it converts tensors to NumPy's arrays, which would
-end derivatives: ``special`` is an extension that is proposed for the array API standard. So ``scipy.special.gammaln``
-of a tensor, and whatever SciPy makes of it, is the function of `dualgrad.ops`, with derivatives of every order. What
-`dualgrad.ops` does not have is that of `dualgrad.scipy.special`, which is loaded when one is asked for.
+With ``SCIPY_ARRAY_API=1`` SciPy looks for its functions here before it converts tensors to NumPy's arrays, which would
+end derivatives; ``special`` is a proposed extension of the array API standard. So ``scipy.special.gammaln`` of a tensor
+is the function of `dualgrad.ops`, with derivatives of every order. Functions that `dualgrad.ops` lacks come from
+`dualgrad.scipy.special`, which is loaded on first use.
 
-Arguments are those of SciPy. Integers are computed with as Float64, as there. Functions here are real: SciPy computes
-those of complex numbers, which are constants then. At the ends of domains values are those of `dualgrad.ops`: limits
-where there are any (``j0`` at infinity is 0), and nan for the incomplete gamma functions where `a` is 0 or infinite.
+Arguments are SciPy's. As in SciPy, integers become Float64. Functions here are real; SciPy itself computes complex
+numbers, which are constants then. At the ends of domains the values are those in `dualgrad.ops`: limits where they
+exist (``j0`` at infinity is 0), and nan for the incomplete gamma functions where `a` is 0 or infinite.
 
 Examples
 --------
@@ -63,19 +63,19 @@ _SAME: dict[str, Callable[..., Any]] = {
 
 
 def enter(functions: Mapping[str, Callable[..., Any]]) -> None:
-    """Let SciPy find functions here, under its own names; a name that is there already is replaced.
+    """Register functions for SciPy under its own names; replaces existing names.
 
     Parameters
     ----------
     functions : dict of callable
-        They take tensors and numbers as the functions of SciPy with these names do.
+        Functions of tensors and numbers with the arguments of SciPy's functions.
     """
     for name, function in functions.items():
         globals()[name] = _on_floats(name, function)
 
 
 def _on_floats(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that takes integers as Float64, and leaves complex numbers to SciPy."""
+    """Wrap a function so that it converts integers to Float64 and passes complex numbers to SciPy."""
 
     @functools.wraps(function, assigned=("__doc__",), updated=())
     def call(*args: Any) -> Any:
@@ -90,7 +90,7 @@ def _on_floats(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _of_scipy(name: str, tensors: list[Tensor]) -> Any:
-    """What SciPy computes from plain numbers; a tensor that carries a derivative raises."""
+    """Call SciPy's function on plain numbers; a tensor that carries a derivative raises."""
     import numpy as np
     from scipy import special
 
@@ -98,12 +98,12 @@ def _of_scipy(name: str, tensors: list[Tensor]) -> Any:
 
 
 def zeta(x: Any, q: Any = None) -> Any:
-    """The sum of ``(k + q)**-x`` over k = 0, 1, ..., of Hurwitz; without `q` that of Riemann, q = 1.
+    """Hurwitz's zeta function, the sum of ``(k + q)**-x`` over k = 0, 1, ...; without `q` Riemann's, with q = 1.
 
     Parameters
     ----------
     x : Tensor
-        The exponent. By it there is no derivative.
+        The exponent. There is no derivative by it.
     q : Tensor, optional
         The first term.
 
@@ -137,9 +137,9 @@ __all__ = sorted([*_SAME, "enter", "multigammaln", "zeta"])
 
 
 def __getattr__(name: str) -> Any:
-    """A function that `dualgrad.scipy.special` enters when it is loaded; that folder stands above this one."""
+    """Load `dualgrad.scipy.special`, which registers more functions; not at import, since it lies above this one."""
     if not name.startswith("_"):
-        with contextlib.suppress(ImportError):  # without SciPy there is none
+        with contextlib.suppress(ImportError):  # without SciPy those functions are missing
             importlib.import_module("dualgrad.scipy.special")
     if name in globals():
         return globals()[name]

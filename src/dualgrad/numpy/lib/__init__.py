@@ -1,4 +1,4 @@
-"""NumPy's ``lib``, of which tensors have ``scimath``."""
+"""NumPy's ``lib``, of which only ``scimath`` is supported."""
 
 from . import scimath
 

@@ -1,4 +1,4 @@
-"""The functions of `dualgrad.numpy.emath` under the longer one of NumPy's two names."""
+"""The functions of `dualgrad.numpy.emath` under NumPy's longer name."""
 
 from ..emath import arccos, arcsin, arctanh, log, log2, log10, logn, power, sqrt
 
