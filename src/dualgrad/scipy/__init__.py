@@ -10,14 +10,14 @@ function         for                                         gives
 `fit`            its minimisers and ``least_squares``        the solution itself, in the weights
 ===============  ==========================================  =====================================
 
-The variables are one array, or a pytree of floats, arrays and Tensors, or the Parameters of a Cell; they are packed
+The variables are one array, or a pytree of floats, arrays and Tensors, or the Parameters of a Cell. They are packed
 into one vector of float64 and unpacked again. The computation is recorded (`dualgrad.jit`). A value and its gradient
 are computed together and kept for the next call at the same point.
 
-Modules of SciPy with derivatives: `interpolate` and `ndimage` (splines and images between their elements), and
-`fft` (cosines), `linalg`, `optimize` and `special`, which are imported by themselves.
+Counterparts of SciPy modules, with derivatives: `interpolate` and `ndimage` (splines and images between their
+elements), and `fft` (cosines), `linalg`, `optimize` and `special`, each with its own import.
 
-SciPy is needed for these, for sparse matrices and for linear operators only: ``pip install 'dualgrad[scipy]'``.
+Only these, sparse matrices and linear operators need SciPy: ``pip install 'dualgrad[scipy]'``.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from .objective import Objective, objective
 __all__ = ["Equations", "Objective", "Rhs", "fit", "interpolate", "ndimage", "objective", "residuals", "rhs", "system"]
 
 
-if not TYPE_CHECKING:  # checkers see the names above, and find misspelt ones
+if not TYPE_CHECKING:  # type checkers see the names above and find misspelt ones
 
     def __getattr__(name: str) -> Any:
         from .._foreign import missing

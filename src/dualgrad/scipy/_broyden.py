@@ -1,7 +1,7 @@
-"""A self-scaled quasi-Newton method with a dense inverse Hessian, for smooth functions of up to some thousand numbers.
+"""A self-scaling quasi-Newton method with a dense inverse Hessian, for smooth functions of a few thousand variables.
 
-Each step keeps all the curvature seen so far, where L-BFGS forgets: losses of physics-informed networks, whose
-Hessians have condition numbers beyond 1e10, fall by orders of magnitude further.
+It keeps the curvature of all steps, where L-BFGS forgets old steps. So losses of physics-informed networks, whose
+Hessians have condition numbers beyond 1e10, fall further by orders of magnitude.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class InverseHessian:
         return self.blas.dsymv(self.scale, self.matrix, v, lower=1)
 
     def update(self, s: np.ndarray, y: np.ndarray, sbs: float) -> None:
-        """Take in a step s, the change y of the gradient along it, and s B s, where B is the inverse of H."""
+        """Update H by a step s, the change y of the gradient along it, and s B s, where B is the inverse of H."""
         h = self.times(y)
         ys, yhy = float(y @ s), float(y @ h)
         tau, phi = self_scaling(sbs / ys, yhy / ys, s.size)
@@ -48,9 +48,9 @@ class InverseHessian:
 
 
 def self_scaling(b: float, h: float, size: int) -> tuple[float, float]:
-    """The scale tau and the member phi of Broyden's family, from b = s B s / y s and h = y H y / y s."""
-    a = max(b * h - 1.0, 1e-15)  # zero or more by Cauchy and Schwarz
-    low = min(1.0, h / ((1.0 + a) * (1.0 + np.sqrt(a / (1.0 + a)))))  # h (1 - sqrt(a / (1 + a))), as exact for large a
+    """The scale tau and the parameter phi of Broyden's family, from b = s B s / y s and h = y H y / y s."""
+    a = max(b * h - 1.0, 1e-15)  # not negative, by Cauchy and Schwarz
+    low = min(1.0, h / ((1.0 + a) * (1.0 + np.sqrt(a / (1.0 + a)))))  # h (1 - sqrt(a / (1 + a))), exact for large a
     theta = max((low - 1.0) / a, min(1.0 / low, (1.0 - b) / b))
     sigma = 1.0 + a * theta
     power = sigma ** (-1.0 / max(size - 1, 1))
@@ -97,12 +97,12 @@ def minimize_broyden(
             break
         fresh = estimate is None
         estimate = estimate or InverseHessian(found.x.size)
-        # Without curvature yet, the first trial moves by a length of one at most.
+        # Before any curvature is known, the first trial step has length one at most.
         length = min(1.0, 1.0 / float(np.linalg.norm(found.jac))) if fresh else 1.0
         direction = -estimate.times(found.jac)
         step = wolfe(both, found.x, found.fun, found.jac, direction, length)
         if step is None and not fresh:
-            estimate = None  # rounding has spoilt the estimate: once more along the gradient
+            estimate = None  # rounding has spoilt the estimate: restart along the gradient
             continue
         if step is None:
             found.status, found.message = 2, "no step along the gradient is better: rounding ends the descent"
@@ -135,10 +135,10 @@ def wolfe(
     direction: np.ndarray,
     length: float,
 ) -> tuple[np.ndarray, float, np.ndarray, float] | None:
-    """The next point, its value, its gradient and the length of the step; None if there is no better point.
+    """The next point, its value, its gradient and the length of the step; None if no better point is found.
 
-    Wolfe's weak conditions are what positive curvature along the step needs. The length doubles until they are
-    bracketed; then it is the least point of a parabola, or the middle.
+    Wolfe's weak conditions ensure the positive curvature along the step. The length doubles until a bracket is found;
+    then each trial is the minimum of a parabola or the middle of the bracket.
     """
     slope = float(gradient @ direction)
     if not slope < 0.0:

@@ -1,4 +1,4 @@
-"""B-splines: the weights of the k + 1 basis functions of degree k that are not zero at a place.
+"""B-splines: the values of the k + 1 basis functions of degree k that are nonzero at a place.
 
 References
 ----------
@@ -16,16 +16,16 @@ from ..tensor import Tensor
 
 __all__ = ["basis_weights", "contracted", "uniform_weights"]
 
-WRITTEN_OUT = 16  # products of weights, at most, that are added one by one
+WRITTEN_OUT = 16  # up to this many products of weights are written out one by one
 
 
 def basis_weights(behind: list[Tensor], ahead: list[Tensor], one: Tensor) -> list[Tensor]:
-    """The weights by de Boor's recursion over degrees, first function first.
+    """The weights by de Boor's recursion over degrees, in the order of the functions.
 
     Parameters
     ----------
     behind, ahead : list of Tensor
-        The distances of places from the k knots before them, and from the k knots behind them, nearest first.
+        The distances of the places from the k knots before them, and from the k knots after them, nearest first.
     one : Tensor
         Ones of the shape of the places.
 
@@ -44,12 +44,12 @@ def basis_weights(behind: list[Tensor], ahead: list[Tensor], one: Tensor) -> lis
 
 
 def uniform_weights(part: Tensor, degree: int) -> list[Tensor]:
-    """The weights at elements 0 to k, for knots one apart; an even degree has its knots halfway between elements.
+    """The weights of elements 0 to k, for knots at distance one; even degrees have knots halfway between elements.
 
     Parameters
     ----------
     part : Tensor
-        The place, counted from the element k // 2: between 0 and 1, or -1/2 and 1/2 where the degree is even.
+        The place relative to element k // 2: between 0 and 1, or between -1/2 and 1/2 for an even degree.
     degree : int
         The degree k.
     """
@@ -66,22 +66,22 @@ def uniform_weights(part: Tensor, degree: int) -> list[Tensor]:
 
 
 def _carried(ahead: list[Tensor], behind: list[Tensor]) -> list[Tensor]:
-    """The weights of the next degree: each function hands one share to its left and one to its right."""
+    """The weights of the next degree: each function passes one share to its left and one to its right."""
     middle = [left + right for left, right in zip(behind[:-1], ahead[1:], strict=True)]
     return [ahead[0], *middle, behind[-1]]
 
 
 def contracted(name: str, x: Tensor, indices: list[list[Tensor]], weights: list[list[Tensor]]) -> Tensor:
-    """The sums over the first axes of ``x`` of elements times the weights of their places.
+    """Sum elements times the weights of their places over the first axes of ``x``.
 
     Parameters
     ----------
     name : str
-        The function that errors speak of.
+        The function that error messages name.
     x : Tensor
         Any shape.
     indices : list of list of Tensor
-        For each of the first axes the elements that count, Int64, of the shape of the places.
+        For each of the first axes, the contributing elements: Int64, in the shape of the places.
     weights : list of list of Tensor
         Their weights.
 
@@ -114,9 +114,9 @@ def _written_out(
     shape: tuple[int, ...],
     chosen: tuple[Tensor, ...],
 ) -> Tensor:
-    """`contracted`, one product after another, with the elements on the first axes chosen.
+    """Compute `contracted` product by product; `chosen` holds the elements on the axes so far.
 
-    No array is larger than the result, so a program keeps all of it in cache.
+    No array is larger than the result, so a program keeps them in cache.
     """
     axis = len(chosen)
     if axis == len(indices):

@@ -34,7 +34,7 @@ class Curvature:
         self._coloured = sparse_hessian(value)
 
     def product(self, x: np.ndarray, p: np.ndarray, *others: np.ndarray) -> np.ndarray:
-        """The Hessian times a vector."""
+        """The product of the Hessian and a vector."""
         return self._along(Tensor(x), Tensor(p), *map(Tensor, others)).asnumpy()
 
     def matrix(self, form: str, x: np.ndarray, *others: np.ndarray) -> Any:

@@ -1,4 +1,4 @@
-"""Variables for SciPy, one vector of float64, and for functions, pytrees of Tensors."""
+"""Conversion of variables between SciPy's vector of float64 and pytrees of Tensors."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ __all__ = ["Latest", "Leaf", "Packing", "checked_function", "checked_mode", "ope
 
 
 class Leaf:
-    """One tensor among the variables: its shape, its type and its place in the vector."""
+    """One tensor among the variables: its shape, its type and its slice of the vector."""
 
     def __init__(self, x: Tensor, given: bool, start: int) -> None:
         self.shape = x.shape
-        self.dtype = x.dtype if given else None  # of a Tensor that was given; the rest has the type of the vector
+        self.dtype = x.dtype if given else None  # the type of a given Tensor; other leaves have the type of the vector
         self.numbers = x.asnumpy().astype(np.float64).ravel()
         self.part = slice(start, start + x.size)
 
@@ -40,17 +40,17 @@ class Packing:
                 raise TypeError(f"{name}: the variables hold a Tensor of {t.dtype}; expected floats")
             self.leaves.append(Leaf(t, id(t) in given, self.size))
             self.size += t.size
-        # New nodes, since the given ones may change.
+        # New containers, since the given ones may change.
         self.nest = mapped(nest, lambda t: Tensor(0.0))
         if not self.leaves:
             raise TypeError(f"{name}: no floats among the variables, {in_words(x)}; expected floats, arrays or Tensors")
 
     def vector(self) -> np.ndarray:
-        """The vector of the pytree that it was made of."""
+        """The vector of the pytree given at first."""
         return np.concatenate([leaf.numbers for leaf in self.leaves])
 
     def tensors(self, z: Tensor) -> Any:
-        """The pytree of the pieces of a vector."""
+        """Cut a vector into the pytree of Tensors."""
 
         def piece(leaf: Leaf) -> Tensor:
             found = z if len(self.leaves) == 1 else z[leaf.part]
@@ -60,17 +60,17 @@ class Packing:
         return placed(self.nest, [piece(leaf) for leaf in self.leaves])
 
     def arrays(self, x: np.ndarray) -> Any:
-        """The pytree of the pieces of a NumPy vector."""
+        """Cut a NumPy vector into the pytree of arrays."""
         return placed(self.nest, [x[leaf.part].reshape(leaf.shape) for leaf in self.leaves])
 
 
 def _is_vector(x: Any) -> bool:
-    """Whether a list of numbers stands for an array, as in SciPy."""
+    """True for a list of numbers, which counts as an array, as in SciPy."""
     return type(x) is list and all(isinstance(item, int | float) for item in x)
 
 
 def _variable(name: str, x: Any, named: bool) -> Any:
-    """A tensor from another object. An object that is no float is kept in a field, and an error elsewhere."""
+    """Convert an object to a tensor. An object that is not a float stays in a field, and raises elsewhere."""
     kind = _kind_of(x)
     if kind == "f" or (not named and kind in ("b", "i", "u")):
         return Tensor(np.asarray(x, np.float64))
@@ -84,7 +84,7 @@ def _variable(name: str, x: Any, named: bool) -> Any:
 
 
 def _kind_of(x: Any) -> str:
-    """NumPy's code for the kind of numbers in an object; empty if there are none."""
+    """NumPy's code for the kind of numbers in an object; empty if it holds none."""
     if x is None or isinstance(x, str | bytes):
         return ""
     try:
@@ -94,9 +94,9 @@ def _kind_of(x: Any) -> str:
 
 
 class Latest:
-    """The results at the latest point: SciPy gets a value and its derivative at one point by two calls.
+    """The results at the latest point. SciPy requests a value and its derivative at one point by two calls.
 
-    They are used again only while all that the function can reach is as it was. `depends` tells what that is at a
+    They are reused only while everything that the function can reach is unchanged. `depends` returns the guards at a
     point: see `Recorded.depends_on`.
     """
 
@@ -105,7 +105,7 @@ class Latest:
     ) -> None:
         self.compute = compute
         self.depends = depends
-        self.kept: tuple[bytes, Dependence, Any] | None = None  # replaced as a whole: threads may read it
+        self.kept: tuple[bytes, Dependence, Any] | None = None  # always replaced as a whole, since threads may read it
 
     def __call__(self, x: np.ndarray) -> Any:
         if not isinstance(x, np.ndarray):
@@ -153,7 +153,7 @@ def operator_of(
     transposed: Callable[[np.ndarray], np.ndarray],
     dtype: Any = np.float64,
 ) -> Any:
-    """A linear operator of SciPy; both functions take flat vectors of `dtype`."""
+    """Make a SciPy linear operator; both functions take flat vectors of `dtype`."""
     try:
         from scipy.sparse.linalg import LinearOperator
     except ImportError:

@@ -1,4 +1,4 @@
-"""`residuals`, `system` and `rhs`: functions of several values, with their Jacobians."""
+"""`residuals`, `system` and `rhs`: vector-valued functions with their Jacobians."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["Equations", "Rhs", "residuals", "rhs", "system"]
 
 
 class _Map:
-    """A function of a vector with its Jacobian, recorded."""
+    """A recorded function of a vector, with its Jacobian."""
 
     def __init__(self, name: str, value: Callable[..., Tensor], size: int, jac: str, leading: int = 0) -> None:
         self.name = name
@@ -97,7 +97,7 @@ class Equations:
         return self._values(vector_of(self._name, x, self.x0.size)).copy()
 
     def jac(self, x: Any) -> Any:
-        """The Jacobian: an array, a sparse matrix or a linear operator, as ``jac`` says."""
+        """The Jacobian: an array, a sparse matrix or a linear operator, depending on ``jac``."""
         point = vector_of(self._name, x, self.x0.size)
         if self._jac != "product":
             return self._map.jacobian(self._values(point).size, Tensor(point))
@@ -109,12 +109,12 @@ class Equations:
         )
 
     def hess(self, x: Any, v: Any) -> Any:
-        """The Hessian of the sum of values times `v`, in the form of ``jac``: for ``NonlinearConstraint``."""
+        """The Hessian of the sum of values times `v`, in the form of ``jac``, for ``NonlinearConstraint``."""
         point = vector_of(self._name, x, self.x0.size)
         return self._curvature.matrix(self._jac, point, vector_of(self._name, v, self._values(point).size))
 
     def unpack(self, x: Any) -> Any:
-        """The pytree of arrays that a vector holds."""
+        """Cut a vector into the pytree of arrays."""
         return self._packing.arrays(vector_of(self._name, x, self.x0.size))
 
 
@@ -139,7 +139,7 @@ def residuals(fn: Callable[..., Any], x0: Any, *args: Any, jac: str = "dense") -
     *args
         Further arguments of `fn`.
     jac : {"dense", "sparse", "product"}, default "dense"
-        What ``jac`` returns: an array, a ``csr_array`` (`sparse_jacobian`), or a ``LinearOperator``.
+        The form of the Jacobian: an array, a ``csr_array`` (`sparse_jacobian`), or a ``LinearOperator``.
 
     Returns
     -------
@@ -149,7 +149,7 @@ def residuals(fn: Callable[..., Any], x0: Any, *args: Any, jac: str = "dense") -
     Raises
     ------
     TypeError, ValueError
-        If `fn` cannot be called or returns no tensors, or variables hold something else than floats.
+        If `fn` cannot be called or does not return tensors, or the variables hold other objects than floats.
 
     Examples
     --------
@@ -173,7 +173,7 @@ def system(fn: Callable[..., Any], x0: Any, *args: Any, jac: str = "dense") -> E
     Parameters
     ----------
     fn : callable
-        ``fn(x, *args)`` returns a Tensor, or a tuple of them, of as many elements as `x` has.
+        ``fn(x, *args)`` returns a Tensor, or a tuple of them, with as many elements as `x`.
     x0, *args, jac
         As for `residuals`.
 
@@ -250,7 +250,7 @@ class Rhs:
         return self._map.jacobian(self.y0.size, *self._given(t, y))
 
     def unpack(self, y: Any) -> Any:
-        """The pytree of arrays that a vector holds."""
+        """Cut a vector into the pytree of arrays."""
         return self._packing.arrays(vector_of("rhs", y, self.y0.size))
 
     def _given(self, t: float, y: Any) -> tuple[Tensor, Tensor]:
@@ -258,7 +258,7 @@ class Rhs:
 
 
 def _parts_of_state(packing: Packing, y: Any) -> Any:
-    """The derivatives of the parts of a state, in the order in which those are packed."""
+    """The derivatives of the parts of a state, in the order of packing."""
     if isinstance(y, Tensor) or isinstance(packing.nest, Tensor):
         return y
     parts = matched("rhs", packing.nest, y, "the derivative of the state")
@@ -279,11 +279,11 @@ def rhs(fn: Callable[..., Any], y0: Any, *args: Any, jac: str = "dense") -> Rhs:
         ``fn(t, y, *args)`` returns the derivative of the state, in its nesting or in one Tensor; ``t`` is a Tensor
         without axes.
     y0 : float, array, Tensor, or pytree of them
-        The initial state, as `x0` of `objective`.
+        The initial state, like `x0` of `objective`.
     *args
         Further arguments of `fn`.
     jac : {"dense", "sparse"}, default "dense"
-        What ``jac`` returns, for the implicit methods (Radau, BDF, LSODA): an array or a ``csr_array``.
+        The form of the Jacobian, for the implicit methods (Radau, BDF, LSODA): an array or a ``csr_array``.
 
     Returns
     -------

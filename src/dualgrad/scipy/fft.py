@@ -1,12 +1,13 @@
 """Cosine transforms with MindSpore's signatures: of type 2, orthonormal, and their inverses.
 
-They are linear, so derivatives of every order and in every mode are transforms again. Four arguments are common to all:
+They are linear, so derivatives of every order and in every mode are transforms, too. All share four arguments:
 
 * `type`: 2, the only one.
-* `n` or `s`: the number of points along each axis. Fewer than there are: the rest is cut off; more: zeros are put
-  behind. By default all there are.
-* `axis` or `axes`: the last axis by default; several: the last ones, as many as `s` has entries, or all.
-* `norm`: "ortho", the only one. None is the same, as in MindSpore; SciPy's transforms are not scaled then.
+* `n` or `s`: the number of points along each axis, by default all. A smaller number cuts elements off; a larger one
+  appends zeros.
+* `axis` or `axes`: by default the last axis. Several by default: one for each entry of `s`, from the last axis
+  backwards, or all axes without `s`.
+* `norm`: "ortho", the only one. None means the same, as in MindSpore; SciPy's transforms are not scaled then.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ __all__ = ["dct", "dctn", "idct", "idctn"]
 
 
 def _weights(n: int, x: Tensor, axis: int, count: int) -> Tensor:
-    """What the first rows of the transform of n points have beside the roots of unity, along an axis of a tensor."""
+    """The factors that turn a Fourier transform of 2 n points into the first `count` rows of the cosine transform."""
     k = np.arange(count)
     scale = np.where(k == 0, np.sqrt(1 / n), np.sqrt(2 / n))
     weights = (scale * np.exp(-0.5j * np.pi * k / n)).reshape([-1 if at == axis else 1 for at in range(x.ndim)])
@@ -42,7 +43,7 @@ def _forward(x: Tensor, n: int, axis: int) -> Tensor:
 
 
 def _inverse(x: Tensor, n: int, axis: int) -> Tensor:
-    """The transpose of the forward transform, which is orthogonal."""
+    """The transpose, and so the inverse, of the forward transform, which is orthogonal."""
     spectrum = fft(x * _weights(n, x, axis, x.shape[axis]), 2 * n, axis)
     return real(narrow(spectrum, axis, 0, n))
 
@@ -71,7 +72,7 @@ def _transformed(
 def _of_several(
     name: str, along: Callable[[Tensor, int, int], Tensor], x: Any, type: int, s: Any, axes: Any, norm: str | None
 ) -> Tensor:
-    """One transform after the other."""
+    """Transform along one axis after the other."""
     x = floating(name, x)
     s = None if s is None else np.atleast_1d(array_of(name, "s", s)).tolist()
     if axes is None:
@@ -106,14 +107,14 @@ def dct(x: Any, type: int = 2, n: int | None = None, axis: int = -1, norm: str |
     Returns
     -------
     Tensor
-        Of `n` points along the axis.
+        With `n` points along the axis.
 
     Raises
     ------
     ValueError
         For another type or scale, or fewer than one point.
     numpy.exceptions.AxisError
-        If there is no such axis.
+        If the tensor does not have the axis.
 
     Examples
     --------
@@ -145,7 +146,7 @@ def dctn(x: Any, type: int = 2, s: Any = None, axes: Any = None, norm: str | Non
     Raises
     ------
     ValueError
-        As `dct`, and if `s` has another length than `axes`.
+        As for `dct`, and if `s` and `axes` have different lengths.
 
     Examples
     --------

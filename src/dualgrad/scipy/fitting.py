@@ -1,4 +1,4 @@
-"""`fit`: weights of Cells, or other variables, by SciPy's minimisers, with exact products of second derivatives."""
+"""`fit`: SciPy's minimisers for weights of Cells or other variables, with exact products of second derivatives."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .objective import OfArrays
 
 __all__ = ["fit"]
 
-#: What each method asks for beside the gradient: nothing, products with the Hessian, or the whole Hessian.
+#: What a method needs beside the gradient: nothing, products with the Hessian, or the whole Hessian.
 MINIMISERS = {
     "L-BFGS-B": None,
     "BFGS": None,
@@ -32,12 +32,12 @@ MINIMISERS = {
     "trust-exact": "dense",
     "dogleg": "dense",
 }
-#: What each method of least squares asks for: products with the Jacobian and its transpose, or the whole Jacobian.
+#: What a method of least squares needs: products with the Jacobian and its transpose, or the whole Jacobian.
 LEAST_SQUARES = {"trf": "product", "dogbox": "product", "lm": "dense"}
 
 
 class Watch:
-    """What `fit` knows while a solver runs: the best point so far and the number of iterations."""
+    """A record of a running solver: the best point so far and the number of iterations."""
 
     def __init__(self, size: Callable[[Any], float], show: Callable[[int, float], None]) -> None:
         self.size = size
@@ -47,7 +47,7 @@ class Watch:
         self.nit = 0
 
     def seen(self, x: np.ndarray, value: Any) -> Any:
-        """Take a value of the function in, and give it back."""
+        """Record a value of the function. Returns it."""
         size = self.size(value)
         if size < self.least:
             self.best, self.least = (np.array(x), value), size
@@ -73,25 +73,25 @@ def fit(
     ----------
     fn : callable
         With Parameters as `variables` it is called as ``fn(*args)`` and reads them, as a Cell does; otherwise as
-        ``fn(variables, *args)``. For a method of least squares it returns residuals: a Tensor of any shape, or a tuple
-        of them. For the other methods it returns a Tensor with one element.
+        ``fn(variables, *args)``. For a method of least squares it returns the residuals: a Tensor of any shape, or a
+        tuple of them. For other methods it returns a Tensor with one element.
     variables : list of Parameters, Parameter, or pytree of floats, arrays and Tensors
-        What is changed: ``cell.trainable_params()``, or a starting point as for `objective`. Float64 and Float32 both
-        work; the solver itself computes in float64.
+        The variables to change: ``cell.trainable_params()``, or a starting point as for `objective`. Float64 and
+        Float32 both work; the solver itself computes in float64.
     *args
         Further arguments of `fn`.
     method : str, default "L-BFGS-B"
-        In upper or lower case. With gradients: ``L-BFGS-B``, ``BFGS``, ``CG``, ``SSBroyden``. With exact products of
-        the Hessian too: ``Newton-CG``, ``trust-ncg``, ``trust-krylov``, ``trust-constr``. With the whole Hessian:
+        In upper or lower case. With gradients: ``L-BFGS-B``, ``BFGS``, ``CG``, ``SSBroyden``. Also with exact products
+        of the Hessian: ``Newton-CG``, ``trust-ncg``, ``trust-krylov``, ``trust-constr``. With the whole Hessian:
         ``trust-exact``, ``dogleg`` (where it is positive definite). Least squares: ``lm`` (Levenberg-Marquardt, with
         the whole Jacobian), ``trf`` and ``dogbox`` (trust regions, with exact products J v and J' u).
     options : dict, optional
-        Of the method: ``options`` of ``scipy.optimize.minimize``, or keywords of ``scipy.optimize.least_squares``. For
-        ``SSBroyden``: ``maxiter`` (20 for each variable), ``gtol`` (the largest entry of the gradient, 1e-5) and
-        ``ftol`` (the relative decrease of one step, 0: not looked at).
+        Options of the method: ``options`` of ``scipy.optimize.minimize``, or keywords of
+        ``scipy.optimize.least_squares``. For ``SSBroyden``: ``maxiter`` (20 for each variable), ``gtol`` (the largest
+        entry of the gradient, 1e-5) and ``ftol`` (the relative decrease of one step; 0 switches this test off).
     callback : callable, optional
         Called after each iteration with an ``OptimizeResult`` of ``nit``, ``fun`` and ``x``, the best point so far,
-        which the Parameters hold meanwhile. ``fun`` is the sum of half squares for least squares. It may raise
+        which the Parameters hold during the call. For least squares ``fun`` is half the sum of squares. It may raise
         ``StopIteration`` to end the search.
     progress : bool, default False
         Show a bar with the value, if tqdm is installed.
@@ -99,21 +99,21 @@ def fit(
     Returns
     -------
     scipy.optimize.OptimizeResult
-        As SciPy's, of the best point found. ``x``, and the gradient (``jac``, for least squares ``grad``), are pytrees
-        like `variables`; for Parameters, dicts by their names. The Parameters hold that point, also after an error or
+        SciPy's result, at the best point found. ``x``, and the gradient (``jac``, for least squares ``grad``), are
+        pytrees like `variables`; for Parameters, dicts by name. The Parameters hold that point, also after an error or
         an interrupt.
 
     Raises
     ------
     TypeError, ValueError
-        If `method` is none of those, `fn` cannot be called or returns something else, the variables hold something else
-        than floats, or the function is not finite at any point.
+        If `method` is unknown, `fn` cannot be called or returns another kind of object, the variables hold other
+        objects than floats, or the function is not finite at any point.
     ImportError
         If SciPy is missing.
 
     See Also
     --------
-    objective, residuals : The functions on vectors that this gives to SciPy.
+    objective, residuals : The functions of vectors that this passes to SciPy.
 
     Notes
     -----
@@ -121,11 +121,11 @@ def fit(
 
     .. math:: H v = \frac{d}{d\epsilon} \nabla f(w + \epsilon v) \Big|_{\epsilon = 0},
 
-    and J v and J' u are exact, at the cost of a few evaluations for any number of weights.
+    and J v and J' u are exact, and cost a few evaluations for any number of weights.
 
     ``SSBroyden`` keeps a dense inverse Hessian (n^2 numbers of 8 bytes: 72 MB for 3,000 weights) in Broyden's family
     with self-scaling (Al-Baali, Comput. Optim. Appl. 9, 1998; Urbán, Stefanou and Pons, J. Comput. Phys. 523, 2025). On
-    losses of physics-informed networks, which are badly conditioned, it needs far fewer iterations than L-BFGS.
+    badly conditioned losses, as of physics-informed networks, it needs far fewer iterations than L-BFGS.
 
     Examples
     --------
@@ -142,7 +142,7 @@ def fit(
     >>> float((misfit() ** 2).sum() / 2) / found.cost
     1.0
 
-    Variables that are no Parameters:
+    Variables other than Parameters:
 
     >>> bowl = lambda p: (p["a"] - 1.0) ** 2 + ((p["b"] - p["a"]) ** 2).sum()
     >>> dg.scipy.fit(bowl, {"a": 0.0, "b": np.zeros(2)}, method="Newton-CG").x
@@ -221,7 +221,7 @@ def fit(
 
 
 def parameters_of(variables: Any) -> list[Parameter]:
-    """The Parameters, if the variables are Parameters."""
+    """The list of Parameters, or an empty list if the variables are a pytree."""
     if variables is None or hasattr(variables, "trainable_params"):
         of = "None" if variables is None else f"a {type(variables).__name__}"
         raise TypeError(f"fit: the variables are {of}; pass the weights of a Cell, net.trainable_params(), or a start")
@@ -246,7 +246,7 @@ def parameters_of(variables: Any) -> list[Parameter]:
 
 
 def minimised(optimize: Any, problem: Any, watch: Watch, method: str, options: dict[str, Any]) -> Any:
-    """The result of ``scipy.optimize.minimize``."""
+    """Run ``scipy.optimize.minimize``."""
     form = MINIMISERS[method]
     second = {"hessp": problem.hessp} if form == "product" else {"hess": problem.hess} if form == "dense" else {}
 
@@ -265,7 +265,7 @@ def minimised(optimize: Any, problem: Any, watch: Watch, method: str, options: d
 
 
 def least_squares(optimize: Any, problem: Any, watch: Watch, method: str, options: dict[str, Any]) -> Any:
-    """The result of ``scipy.optimize.least_squares``, whose Jacobians are counted: one for each iteration."""
+    """Run ``scipy.optimize.least_squares``. Each Jacobian counts as one iteration."""
     started = False
 
     def jac(x: np.ndarray) -> Any:

@@ -1,10 +1,10 @@
-"""`scipy.ndimage` between the elements of an image: splines with slopes by the values and by the places.
+"""`scipy.ndimage` between the elements of an image: splines, differentiable by the values and by the places.
 
-An image of n axes is the spline of a degree k from 0 to 5 through its elements: a sum of products of B-splines of the
-places along each axis, (k + 1)^n of which are not zero at a place. The coefficients are a linear map of the elements,
-the prefilter, which SciPy computes. Their number being fixed, an image is a polynomial of the place within each cell,
-and every derivative is exact: by the elements of any order, by the places up to the order k; where a place lies on a
-knot, the cell behind it counts.
+An image of n axes is the spline of a degree k from 0 to 5 through its elements: a sum of products of B-splines, one for
+each axis, of which (k + 1)^n are nonzero at a place. The coefficients are a linear map of the elements, the prefilter,
+which SciPy computes. With fixed coefficients an image is a polynomial of the place within each cell. So every
+derivative is exact: by the elements for any order, by the places up to order k. A place on a knot belongs to the cell
+after it.
 
 SciPy is needed: ``pip install 'dualgrad[scipy]'``.
 
@@ -34,7 +34,8 @@ from ._bsplines import contracted, uniform_weights
 __all__ = ["affine_transform", "map_coordinates", "spline_filter", "spline_filter1d"]
 
 _MODES = {
-    # what users say: how the image goes on beyond its ends, and how its coefficients do, for the filter and for taps
+    # by the user's name: how the image continues beyond its ends, and how the coefficients do, for the filter and for
+    # taps
     "constant": ("constant", "mirror", "mirror"),
     "nearest": ("nearest", "reflect", "nearest"),
     "mirror": ("mirror", "mirror", "mirror"),
@@ -44,14 +45,14 @@ _MODES = {
     "wrap": ("wrap", "mirror", "mirror"),
     "grid-constant": ("grid-constant", "mirror", "nearest"),
 }
-_MARGIN = 12  # by as many elements SciPy continues an image whose coefficients have no such continuation
+_MARGIN = 12  # elements to add on each side where the coefficients have no exact continuation
 
 
 # ------------------------------------------------------------------------------------------------------- prefilter
 
 
 def _filtered(x: np.ndarray, order: int, mode: str) -> np.ndarray:
-    """SciPy's filter. Its own start for 'reflect' is inexact on short axes; the image and its mirror image repeat."""
+    """SciPy's filter. It starts inexactly for 'reflect' on short axes; there the image and its mirror image repeat."""
     from scipy.ndimage import spline_filter1d
 
     length = x.shape[-1]
@@ -61,7 +62,7 @@ def _filtered(x: np.ndarray, order: int, mode: str) -> np.ndarray:
 
 
 def _filtered_transpose(ct: Tensor, x: Tensor, order: int, mode: str) -> Tensor:
-    """The coefficients solve B c = x. B is symmetric, but where the ends are mirrors: there its columns are halved."""
+    """The transpose of the filter, which solves B c = x. B is symmetric, but 'mirror' halves its end columns."""
     if mode != "mirror":
         return _filter(ct, order=order, mode=mode)
     halves = np.ones(ct.shape[-1], ct.dtype.numpy)
@@ -75,18 +76,18 @@ _filter = extend.linear(
 
 
 def spline_filter1d(input: Any, order: int = 3, axis: int = -1, mode: str = "mirror") -> Tensor:
-    """`scipy.ndimage.spline_filter1d`: the coefficients of the spline through elements, along one axis.
+    """`scipy.ndimage.spline_filter1d`: the coefficients of the spline through the elements, along one axis.
 
     Parameters
     ----------
     input : Tensor
         Real; integers become float32.
     order : int, default 3
-        Degree of the spline, 0 to 5. For 0 and 1 elements are their coefficients.
+        Degree of the spline, 0 to 5. For 0 and 1 the elements are the coefficients.
     axis : int, default -1
         The axis.
     mode : str, default 'mirror'
-        How the image goes on; see `map_coordinates`.
+        The continuation of the image beyond its ends; see `map_coordinates`.
 
     Returns
     -------
@@ -113,7 +114,7 @@ def spline_filter1d(input: Any, order: int = 3, axis: int = -1, mode: str = "mir
 def spline_filter(input: Any, order: int = 3, mode: str = "mirror") -> Tensor:
     """`scipy.ndimage.spline_filter`: the coefficients of the spline through the elements, along every axis.
 
-    Parameters, results and errors are those of `spline_filter1d`.
+    Takes the parameters of `spline_filter1d` except the axis; results and errors are the same.
 
     Examples
     --------
@@ -152,32 +153,32 @@ def map_coordinates(
     cval: Any = 0.0,
     prefilter: bool = True,
 ) -> Tensor:
-    """`scipy.ndimage.map_coordinates`: what an image is at given places.
+    """`scipy.ndimage.map_coordinates`: the values of an image at given places.
 
     Parameters
     ----------
     input : Tensor
-        The image, real, of n axes, one element at least.
+        The image, real, of n axes, with at least one element.
     coordinates : Tensor
         The places, shape (n, ...), counted in elements along each axis.
     output : None
-        Results are new tensors.
+        Must be None: results are new tensors.
     order : int, default 3
         Degree of the spline, 0 to 5. The nearest element (0) has slope 0.
     mode : str, default 'constant'
-        What is beyond the ends of a b c d: 'reflect' or 'grid-mirror' (c b a | a b c d | d c b), 'mirror'
-        (d c b | a b c d | c b a), 'nearest' (a a a | a b c d | d d d), 'grid-wrap' (b c d | a b c d | a b c), 'wrap'
-        (the same, the last element lying on the first one), 'grid-constant' (`cval`), 'constant' (the same, but
-        nothing is interpolated between the ends and what is beyond).
+        The continuation of a b c d beyond its ends: 'reflect' or 'grid-mirror' (c b a | a b c d | d c b), 'mirror' (d c
+        b | a b c d | c b a), 'nearest' (a a a | a b c d | d d d), 'grid-wrap' (b c d | a b c d | a b c), 'wrap' (the
+        same, but the last element coincides with the first), 'grid-constant' (`cval`), 'constant' (the same, but
+        without interpolation between the ends and `cval`).
     cval : float or Tensor, default 0.0
-        What is beyond the ends, for the two constant modes.
+        The value beyond the ends, for the two constant modes.
     prefilter : bool, default True
-        Whether the image is given by its elements, else by coefficients from `spline_filter`.
+        True if `input` holds the elements; False if it holds coefficients from `spline_filter`.
 
     Returns
     -------
     Tensor
-        The shape of the places, without their first axis; the type of image and places together.
+        The shape of the places, without their first axis; the common type of image and places.
 
     Raises
     ------
@@ -186,10 +187,9 @@ def map_coordinates(
 
     Notes
     -----
-    A place that is not a number gives nan. The spline goes through the elements. SciPy's own misses them in the modes
-    'reflect' and 'grid-mirror' on axes of a few elements: by up to 0.02 of their size for two elements, by rounding
-    from 25 elements on. Derivatives by a place are those of the cell behind it; of an order above k
-    they are 0.
+    A nan place gives nan. The spline goes through the elements. SciPy's own misses them in the modes 'reflect' and
+    'grid-mirror' on short axes: by up to 0.02 of their size for two elements, by rounding from 25 elements on. At a
+    knot, derivatives by the place are one-sided, from the cell after it; beyond order k they are 0.
 
     Examples
     --------
@@ -219,12 +219,12 @@ def affine_transform(
     cval: Any = 0.0,
     prefilter: bool = True,
 ) -> Tensor:
-    """`scipy.ndimage.affine_transform`: the image whose element o is that of the input at ``matrix @ o + offset``.
+    """`scipy.ndimage.affine_transform`: the image whose element o is the value of the input at ``matrix @ o + offset``.
 
     Parameters
     ----------
     input : Tensor
-        The image, real, of n axes, one element at least.
+        The image, real, of n axes, with at least one element.
     matrix : Tensor
         Shape (n, n), or (n,) for a diagonal one, or (n, n + 1) or (n + 1, n + 1) with the offset in the last column.
     offset : Tensor, default 0.0
@@ -308,7 +308,7 @@ def _interpolated(
 
 
 def _shifted(place: Tensor, by: float) -> Tensor:
-    """A place moved by a number; there is no step for 0."""
+    """A place moved by a number; moving by 0 adds no step."""
     return place + by if by else place
 
 
@@ -323,7 +323,7 @@ def _with_margin(name: str, image: Tensor, count: int, beyond: str, cval: Any) -
 
 
 def _turned(place: Tensor, length: int) -> Tensor:
-    """A place moved by whole turns to where the image is; its last element lies on its first one."""
+    """Move places by whole periods into the image, whose last element coincides with its first."""
     if length == 1:
         return place * 0.0
     period = length - 1
@@ -333,7 +333,7 @@ def _turned(place: Tensor, length: int) -> Tensor:
 
 
 def _folded(tap: Tensor, length: int, ends: str) -> Tensor:
-    """Whole places as indices of an axis, which those beyond its ends are folded back to; nan becomes 0."""
+    """Fold whole places beyond the ends of an axis back to indices inside; nan becomes 0."""
     if ends == "nearest" or length == 1:
         return clipped(tap, length)
     period = {"mirror": 2 * length - 2, "reflect": 2 * length, "grid-wrap": length}[ends]

@@ -21,7 +21,7 @@ __all__ = ["Objective", "objective"]
 
 
 class Objective:
-    """A function to minimise, with its derivatives, on flat vectors; `objective` makes it.
+    """A function of flat vectors to minimise, with its derivatives; `objective` makes it.
 
     Attributes
     ----------
@@ -69,11 +69,11 @@ class Objective:
         return self._product(self._point(x), vector_of(self._name, p, self.x0.size))
 
     def hess(self, x: Any) -> Any:
-        """The Hessian: an array, a sparse matrix or a linear operator, as ``hess`` says."""
+        """The Hessian: an array, a sparse matrix or a linear operator, depending on ``hess``."""
         return self._matrix(self._point(x))
 
     def unpack(self, x: Any) -> Any:
-        """The pytree of arrays that a vector holds."""
+        """Cut a vector into the pytree of arrays."""
         raise NotImplementedError
 
     def _point(self, x: Any) -> np.ndarray:
@@ -93,7 +93,7 @@ class Objective:
 
 
 class OfArrays(Objective):
-    """The variables are the first argument of the function."""
+    """An objective whose variables are the first argument of the function."""
 
     def __init__(
         self, fn: Callable[..., Any], x0: Any, args: tuple[Any, ...], hess: str, name: str = "objective"
@@ -126,7 +126,7 @@ class OfArrays(Objective):
 
 
 class _OfWeights(Objective):
-    """The variables are Parameters that the function reads; each call assigns its vector to them."""
+    """An objective whose variables are Parameters that the function reads; each call assigns its vector to them."""
 
     def __init__(self, fn: Callable[..., Any], weights: list[Parameter], args: tuple[Any, ...], hess: str) -> None:
         super().__init__("objective", hess, (fn, None, args, weights))
@@ -151,12 +151,12 @@ class _OfWeights(Objective):
         self._rows = jit(lambda *bases: vmap(product)(*bases))
 
     def unpack(self, x: Any) -> dict[str, np.ndarray]:
-        """The array of each Parameter by its name."""
+        """Cut a vector into the arrays of the Parameters, by name."""
         arrays = self._packing.arrays(self._point(x))
         return {p.name: array for p, array in zip(self._weights, arrays, strict=True)}
 
     def assign(self, x: Any) -> None:
-        """Give the Parameters the numbers of a vector: the solution, say."""
+        """Assign the numbers of a vector, such as the solution, to the Parameters."""
         for p, piece in zip(self._weights, self._packing.arrays(self._point(x)), strict=True):
             p.set_data(Tensor(piece, p.dtype))
 
@@ -188,7 +188,7 @@ def _joined(tensors: Sequence[Tensor]) -> np.ndarray:
     return np.concatenate([x.asnumpy().astype(np.float64).ravel() for x in tensors])
 
 
-#: By the function that was called: what takes residuals there.
+#: Advice for a function that returns residuals, by the called function.
 _RESIDUALS = {"fit": "pass method='lm'", "objective": "use dualgrad.scipy.residuals"}
 
 
@@ -203,7 +203,7 @@ def _number(name: str, y: Any) -> Tensor:
 
 
 def _restored(fn: Any, x0: Any, args: tuple[Any, ...], weights: Any, hess: str) -> Objective:
-    """An objective that was copied or pickled, without its programs and kept values."""
+    """Make an objective again after a copy or a pickle, without its programs and kept values."""
     return objective(fn, x0, *args, weights=weights, hess=hess)
 
 
@@ -217,29 +217,29 @@ def objective(
     fn : callable
         ``fn(x, *args)`` returns a Tensor with one element. With `weights` it is called as ``fn(*args)``.
     x0 : float, array, Tensor, or pytree of them
-        The starting point; `fn` is called with Tensors of this nesting and these shapes, and of these types where they
-        are Tensors. A list of numbers is an array. In fields of dataclasses and the like, and in registered classes
-        (`register_pytree`), floats are variables; what holds none stays as it is. With `weights` the first argument of
+        The starting point; `fn` is called with Tensors of this nesting, these shapes and, where they are Tensors, these
+        types. A list of numbers is an array. In fields of dataclasses and similar classes, and in registered classes
+        (`register_pytree`), floats are variables; other fields stay as they are. With `weights`, the first argument of
         `fn`, if it takes any.
     *args
         Further arguments of `fn`.
     weights : list of Parameters, optional
-        The variables, instead of the first argument: ``cell.trainable_params()``. They are given the numbers of each
-        point that is asked for; ``assign(result.x)`` leaves the solution in them.
+        The variables, instead of the first argument: ``cell.trainable_params()``. Each call assigns its point to them;
+        ``assign(result.x)`` leaves the solution in them.
     hess : {"product", "dense", "sparse"}, default "product"
-        What ``hess`` returns: a ``LinearOperator``, an array, or a ``csr_array`` (`sparse_hessian`). Products are
-        always there as ``hessp``.
+        The form of the Hessian: a ``LinearOperator``, an array, or a ``csr_array`` (`sparse_hessian`). Products are
+        always available as ``hessp``.
 
     Returns
     -------
     Objective
-        With the methods ``fun, jac, hess, hessp`` of flat vectors, ``x0``, and ``unpack(x)``, which turns a vector into
+        With the methods ``fun, jac, hess, hessp`` of flat vectors, ``x0``, and ``unpack(x)``, which cuts a vector into
         a pytree of arrays.
 
     Raises
     ------
     TypeError, ValueError
-        If `fn` cannot be called, returns more than one number, or variables hold something else than floats.
+        If `fn` cannot be called or returns several numbers, or the variables hold other objects than floats.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """`minimize` and `linear_sum_assignment` with MindSpore's signatures: SciPy's solvers on tensors.
 
-`dualgrad.scipy.objective` serves all of SciPy's minimisers, with second derivatives and constraints.
+`dualgrad.scipy.objective` works with all of SciPy's minimisers, with second derivatives and constraints.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from ..transforms.gradient import grad, stop_gradient
 
 __all__ = ["OptimizeResults", "linear_sum_assignment", "minimize"]
 
-# By method: SciPy's name, what its options are called there, and options that always hold.
+# By method: SciPy's name, SciPy's names of its options, and fixed options.
 _METHODS: dict[str, tuple[str, dict[str, str], dict[str, Any]]] = {
     "bfgs": ("BFGS", {"maxiter": "maxiter", "gtol": "gtol", "norm": "norm"}, {}),
     "lbfgs": (
         "L-BFGS-B",
         {"maxiter": "maxiter", "gtol": "gtol", "history_size": "maxcor", "line_search_maxiter": "maxls"},
-        {"maxcor": 20, "ftol": 0.0},  # the gradient alone says when it is over
+        {"maxcor": 20, "ftol": 0.0},  # the gradient alone decides when to stop
     ),
 }
 
@@ -35,15 +35,15 @@ class OptimizeResults(NamedTuple):
     x : Tensor
         The solution.
     success : bool
-        Whether the gradient is as small as `gtol` asks for.
+        True if the gradient is as small as `gtol` demands.
     status : int
-        0 after success; otherwise the number that SciPy gives.
+        0 after success; otherwise SciPy's number.
     fun, jac : Tensor
         The value and the gradient there.
     hess_inv : Tensor or None
-        The estimate of the inverse of the Hessian, of BFGS.
+        BFGS's estimate of the inverse of the Hessian.
     nfev, njev, nit : int
-        Values, gradients and iterations that it took.
+        The numbers of values, gradients and iterations.
     """
 
     x: Tensor
@@ -78,17 +78,17 @@ def minimize(
     func : callable
         ``func(x, *args)`` returns a tensor with one element.
     x0 : Tensor
-        The starting point, of shape (N,). All points are of its type.
+        The starting point, of shape (N,). All points have its type.
     args : tuple, optional
         Further arguments of `func` and `jac`.
     method : {"BFGS", "LBFGS"}
-        In any case of letters.
+        In upper or lower case.
     jac : callable, optional
         ``jac(x, *args)``, the gradient. Without it `func` is differentiated.
     hess, hessp, bounds, constraints, tol, callback
-        Refused: these methods know nothing of them.
+        Refused: these methods do not support them.
     options : dict, optional
-        ``maxiter`` and ``gtol`` (1e-5); ``norm`` of BFGS; ``history_size`` (20) and ``line_search_maxiter`` of LBFGS.
+        ``maxiter`` and ``gtol`` (1e-5); for BFGS ``norm``; for LBFGS ``history_size`` (20) and ``line_search_maxiter``.
 
     Returns
     -------
@@ -97,9 +97,9 @@ def minimize(
     Raises
     ------
     ValueError
-        If there is no such method, an argument is refused, or `func` returns several numbers.
+        If the method is unknown, an argument is refused, or `func` returns several numbers.
     TypeError
-        If `args` is no tuple, an option does not exist, or `x0` is no vector of floats.
+        If `args` is not a tuple, an option does not exist, or `x0` is not a vector of floats.
 
     Examples
     --------
@@ -156,7 +156,7 @@ def minimize(
 
 
 def _settings(method: Any, options: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """SciPy's name of a method, and its options."""
+    """Translate a method and its options to SciPy's names."""
     if not isinstance(method, str) or method.lower() not in _METHODS:
         raise ValueError(f"minimize: method must be 'BFGS' or 'LBFGS', got {method!r}")
     name, known, settings = _METHODS[method.lower()]
@@ -170,28 +170,28 @@ def _settings(method: Any, options: dict[str, Any]) -> tuple[str, dict[str, Any]
 
 
 def linear_sum_assignment(cost_matrix: Any, maximize: bool, dimension_limit: Any = 2**63 - 1) -> tuple[Tensor, Tensor]:
-    """Assign each row to a column of its own so that the costs are least in sum.
+    """Assign each row to a column of its own, with the least sum of costs.
 
     Parameters
     ----------
     cost_matrix : Tensor
         Shape (M, N).
     maximize : bool
-        Whether the sum is to be largest.
+        If True, the largest sum is wanted.
     dimension_limit : Tensor or int, optional
-        How many columns there are; those behind are left out.
+        The number of columns to use; later ones are ignored.
 
     Returns
     -------
     rows, columns : Tensor
-        Int64, min(M, N) entries each, without slope; -1 where there are fewer columns.
+        Int64, min(M, N) entries each, without slope; -1 if there are fewer columns.
 
     Raises
     ------
     TypeError
-        If `maximize` is no bool.
+        If `maximize` is not a bool.
     ValueError
-        If the costs are no matrix, or the limit is negative.
+        If the costs are not a matrix, or the limit is negative.
 
     Examples
     --------

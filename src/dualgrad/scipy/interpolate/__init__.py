@@ -1,4 +1,4 @@
-"""`scipy.interpolate` with slopes by places, by values and by knots.
+"""`scipy.interpolate` with derivatives by places, by values and by knots.
 
 ===========================  ===========================================================
 `PPoly`                      piecewise polynomials, given by their coefficients
@@ -11,9 +11,9 @@
 `RegularGridInterpolator`    values on a grid of n axes; `interpn` is one call of it
 ===========================  ===========================================================
 
-Each is called as SciPy's, whose names, arguments and results they have. Within a piece all is a formula of tensors, so
-every derivative is exact. At a knot the piece behind it counts, at the last one that before it. SciPy solves the banded
-systems of splines: ``pip install 'dualgrad[scipy]'``.
+Names, arguments and results are SciPy's. Within a piece every result is a formula of tensors, so every derivative is
+exact. A knot belongs to the piece after it, and the last knot to the last piece. SciPy solves the banded systems of
+splines: ``pip install 'dualgrad[scipy]'``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Sums of B-splines of any degree, and those through points.
+"""Sums of B-splines of any degree, and B-splines through points.
 
 References
 ----------
@@ -32,13 +32,13 @@ class BSpline:
     Parameters
     ----------
     t : Tensor
-        The knots, n + k + 1 at least, which do not decrease.
+        The knots, at least n + k + 1, which do not decrease.
     c : Tensor
-        The coefficients; n along `axis`, or more, of which the last do not count.
+        The coefficients: at least n along `axis`; further ones are ignored.
     k : int
         The degree.
     extrapolate : bool or 'periodic', default True
-        Whether the first and the last polynomial go on beyond ``t[k]`` and ``t[n]``; else places there give nan.
+        True continues the first and last polynomials beyond ``t[k]`` and ``t[n]``; False gives nan there.
     axis : int, default 0
         The axis of the coefficients.
 
@@ -71,7 +71,7 @@ class BSpline:
         self.extrapolate = extrapolate
 
     def __call__(self, x: Any, nu: int = 0, extrapolate: bool | str | None = None) -> Tensor:
-        """The values, or those of the derivative of order `nu`, at places.
+        """The values, or the derivatives of order `nu`, at places.
 
         Parameters
         ----------
@@ -85,7 +85,7 @@ class BSpline:
         Returns
         -------
         Tensor
-            The other axes of the coefficients, with those of the places in place of their axis.
+            The other axes of the coefficients, with the axes of the places in place of their axis.
         """
         how = self.extrapolate if extrapolate is None else extrapolate
         if nu:
@@ -100,7 +100,7 @@ class BSpline:
         return placed(value, x.ndim, self.axis)
 
     def derivative(self, nu: int = 1) -> BSpline:
-        """The derivative by the place, a sum of B-splines of a lower degree; of negative order the antiderivative."""
+        """The derivative by the place: B-splines of a lower degree. A negative order gives the antiderivative."""
         nu = integer("BSpline", "nu", nu)
         if nu < 0:
             return self.antiderivative(-nu)
@@ -116,7 +116,7 @@ class BSpline:
         return BSpline(t, _axis_back(c, self.axis), k, self.extrapolate, self.axis)
 
     def antiderivative(self, nu: int = 1) -> BSpline:
-        """The integral from the first knot that counts, taken `nu` times, a sum of B-splines of a higher degree."""
+        """The integral from ``t[k]``, taken `nu` times: B-splines of a higher degree."""
         nu = integer("BSpline", "nu", nu)
         if nu < 0:
             return self.derivative(-nu)
@@ -129,7 +129,7 @@ class BSpline:
         return BSpline(t, _axis_back(c, self.axis), k, how, self.axis)
 
     def integrate(self, a: Any, b: Any, extrapolate: bool | None = None) -> Tensor:
-        """The integral between two places; beyond the knots as far as `extrapolate` says, 'periodic' raises."""
+        """The integral between two places. `extrapolate` holds beyond the knots; 'periodic' raises."""
         how = self.extrapolate if extrapolate is None else extrapolate
         if how == "periodic":
             raise ValueError("BSpline.integrate: not offered beyond one period; split the range into periods")
@@ -142,7 +142,7 @@ def _axis_back(c: Tensor, axis: int) -> Tensor:
 
 
 def taps_at(t: Tensor, k: int, x: Tensor) -> tuple[list[Tensor], list[Tensor]]:
-    """The k + 1 functions that are not zero at each place, by their numbers, and their values."""
+    """The numbers and values of the k + 1 functions that are nonzero at each place."""
     piece = piece_of(t, x, k, t.size - k - 2)
     behind = [x - at("BSpline", t, piece - j) for j in range(k)]
     ahead = [at("BSpline", t, piece + 1 + j) - x for j in range(k)]
@@ -157,21 +157,21 @@ def make_interp_spline(
     Parameters
     ----------
     x : Tensor
-        The points, a vector that increases, more than k.
+        The points: an increasing vector of more than k.
     y : Tensor
-        The values; as many along `axis`.
+        The values, one for each point along `axis`.
     k : int, default 3
         The degree.
     t : Tensor, optional
-        The knots; by default points, of which those near the ends are left out ('not-a-knot'), and points in the middle
-        between those for an even degree.
+        The knots. By default the points, or for an even degree their midpoints, without those nearest to the ends
+        ('not-a-knot').
     bc_type : str or pair, optional
-        For an odd degree derivatives at the ends: for each end (k - 1) / 2 pairs ``(order, value)``; for degree 3 also
+        For an odd degree, derivatives at the ends: (k - 1) / 2 pairs ``(order, value)`` for each end. For degree 3 also
         'clamped' (slope 0) or 'natural' (second derivative 0).
     axis : int, default 0
-        The axis of the values that goes with the points.
+        The axis of the values that runs along the points.
     check_finite : bool, default True
-        Has no meaning: values that are not finite give others that are not.
+        Without effect: a value that is not finite makes results that are not finite.
 
     Returns
     -------
@@ -182,7 +182,7 @@ def make_interp_spline(
     ValueError
         If shapes do not fit, points do not increase, or conditions are unknown or too many.
     numpy.linalg.LinAlgError
-        If the knots do not fit the points (each function needs a point where it is not zero).
+        If the knots do not fit the points (each function must be nonzero at a point of its own).
 
     Examples
     --------
@@ -226,7 +226,7 @@ def make_interp_spline(
 
 
 def _row(t: Tensor, k: int, x: Tensor, order: int) -> tuple[list[Tensor], list[Tensor]]:
-    """The derivatives of the k + 1 functions that are not zero at an end: weights of a lower degree, differenced."""
+    """Derivatives of the k + 1 functions that are nonzero at an end: differences of lower-degree weights."""
     inner = t[order:-order] if order else t
     taps, weights = taps_at(inner, k - order, x)
     piece = taps[-1] + order

@@ -25,20 +25,20 @@ class RegularGridInterpolator:
     Parameters
     ----------
     points : tuple of Tensor
-        The places of the grid along each axis, which increase or decrease.
+        The places of the grid along each axis, increasing or decreasing.
     values : Tensor
         Shape (m1, ..., mn, ...).
     method : {'linear', 'nearest', 'slinear', 'cubic', 'quintic'}, default 'linear'
         Splines of degree 1, 3 or 5 along each axis, or the nearest value, which has slope 0.
     bounds_error : bool, default True
-        Whether places outside raise.
+        If True, places outside the grid raise.
     fill_value : float, Tensor or None, default nan
-        Else the value outside; None stands for that of the outermost pieces, continued.
+        Otherwise the value outside; None continues the outermost pieces.
 
     Raises
     ------
     ValueError
-        If shapes do not fit, places are outside, points are not in order or too few, or for another method.
+        If shapes do not fit, places are outside, points are not in order or too few, or the method is unknown.
 
     Examples
     --------
@@ -118,7 +118,7 @@ class RegularGridInterpolator:
                 taps.append([_nearest(name, knots, x)])
                 weights.append([x * 0.0 + 1.0])
                 continue
-            # Solved for at each call: the places have a say in the type, and each call in the method.
+            # Solved at each call, since the type depends on the places, too, and the method on the call.
             spline = make_interp_spline(knots, values, _DEGREES[method], axis=axis)
             values = spline.c
             tap, weight = taps_at(spline.t, spline.k, x)
@@ -156,7 +156,7 @@ def _nearest(name: str, knots: Tensor, x: Tensor) -> Tensor:
 def interpn(
     points: Any, values: Any, xi: Any, method: str = "linear", bounds_error: bool = True, fill_value: Any = math.nan
 ) -> Tensor:
-    """`scipy.interpolate.interpn`: one call of a `RegularGridInterpolator`, whose arguments and errors it has.
+    """`scipy.interpolate.interpn`: one call of a `RegularGridInterpolator`, with the same arguments and errors.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Steps, lines and splines through points, under one name."""
+"""Steps, lines and splines through points, in one class."""
 
 from __future__ import annotations
 
@@ -28,25 +28,25 @@ class interp1d:
     x : Tensor
         The points, a vector without equal elements.
     y : Tensor
-        The values; as many along `axis`.
+        The values, one for each point along `axis`.
     kind : str or int, default 'linear'
-        'linear' or 'slinear'; 'nearest' (of two that are equally near the first) or 'nearest-up'; 'previous' or
-        'zero', 'next'; 'quadratic', 'cubic', or the degree of a spline. Steps have slope 0 by places.
+        'linear' or 'slinear'; 'nearest' (the first of two equally near points) or 'nearest-up' (the second); 'previous'
+        or 'zero', 'next'; 'quadratic', 'cubic', or the degree of a spline. Steps have slope 0 by the places.
     axis : int, default -1
-        The axis of the values that goes with the points.
+        The axis of the values that runs along the points.
     copy : bool, default True
-        Tensors are not written into, so this has no meaning.
+        Without effect, since tensors are never written into.
     bounds_error : bool, optional
-        Whether places beyond the points raise; by default unless `fill_value` is 'extrapolate'.
+        If True, places beyond the points raise; the default is True unless `fill_value` is 'extrapolate'.
     fill_value : float, Tensor, pair or 'extrapolate', default nan
-        Else, beyond the points: a value, one for each side, or what the first and the last piece give.
+        Otherwise the value beyond the points, or one for each side; 'extrapolate' continues the first and last pieces.
     assume_sorted : bool, default False
-        Whether the points increase already.
+        True if the points already increase.
 
     Raises
     ------
     ValueError
-        If shapes do not fit, points are equal, places are beyond them, or for another kind.
+        If shapes do not fit, points are equal, places are beyond them, or the kind is unknown.
 
     Examples
     --------
@@ -103,14 +103,14 @@ class interp1d:
         return placed(value, places.ndim, self.axis)
 
     def _beyond(self) -> tuple[Any, Any]:
-        """The values on both sides; None where the outermost pieces go on. Nothing is previous to the first point."""
+        """The values on both sides; None where the outermost piece continues. No point is previous to the first."""
         if not isinstance(self.fill_value, str):
             pair = isinstance(self.fill_value, tuple) and len(self.fill_value) == 2
             return self.fill_value if pair else (self.fill_value, self.fill_value)
         return math.nan if self.kind == "previous" else None, math.nan if self.kind == "next" else None
 
     def _step(self, knots: Tensor, places: Tensor) -> Tensor:
-        """The number of the point whose value counts."""
+        """The number of the point whose value holds."""
         n = knots.size
         before = piece_of(knots, places, 0, n - 1)
         if self.kind in ("previous", "zero"):

@@ -17,7 +17,7 @@ __all__ = ["PPoly", "continued", "placed"]
 
 
 class PPoly:
-    """`scipy.interpolate.PPoly`: between the knots x[i] and x[i + 1] the polynomial with the coefficients c[:, i].
+    """`scipy.interpolate.PPoly`: the polynomial with coefficients c[:, i] between the knots x[i] and x[i + 1].
 
     Parameters
     ----------
@@ -26,9 +26,9 @@ class PPoly:
     x : Tensor
         The m + 1 knots, which increase.
     extrapolate : bool or 'periodic', default True
-        Whether the first and the last polynomial go on beyond the knots; else places there give nan.
+        True continues the first and last polynomials beyond the knots; False gives nan there.
     axis : int, default 0
-        Where the axis of the places is put in results.
+        The position of the axis of the places in results.
 
     Raises
     ------
@@ -58,7 +58,7 @@ class PPoly:
         self.extrapolate = True if extrapolate is None else extrapolate
 
     def __call__(self, x: Any, nu: int = 0, extrapolate: bool | str | None = None) -> Tensor:
-        """The values, or those of the derivative of order `nu`, at places.
+        """The values, or the derivatives of order `nu`, at places.
 
         Parameters
         ----------
@@ -72,7 +72,7 @@ class PPoly:
         Returns
         -------
         Tensor
-            The other axes of the coefficients, with those of the places in place of their axis.
+            The other axes of the coefficients, with the axes of the places in place of their axis.
         """
         name = type(self).__name__
         nu = integer(name, "nu", nu)
@@ -96,7 +96,7 @@ class PPoly:
         return placed(value, places.ndim, self.axis)
 
     def derivative(self, nu: int = 1) -> PPoly:
-        """The derivative by the place, a piecewise polynomial; of negative order the antiderivative."""
+        """The derivative by the place, a piecewise polynomial. A negative order gives the antiderivative."""
         nu = integer(type(self).__name__, "nu", nu)
         if nu < 0:
             return self.antiderivative(-nu)
@@ -130,7 +130,7 @@ class PPoly:
         a, b : Tensor or float
             The places.
         extrapolate : bool, optional
-            As for the class; periods are not counted: 'periodic' raises.
+            As for the class, but 'periodic' raises.
         """
         how = self.extrapolate if extrapolate is None else extrapolate
         if how == "periodic":
@@ -141,7 +141,7 @@ class PPoly:
 
 
 def continued(places: Tensor, low: Tensor, high: Tensor, extrapolate: bool | str) -> tuple[Tensor, Tensor | None]:
-    """Places moved into the period, and which of them are outside and have no value."""
+    """Move places into the period; returns them, and a mask of places outside that have no value."""
     if extrapolate == "periodic":
         turns = floor(_engine.stop((places - low) / (high - low)))
         return places - turns * (high - low), None
@@ -151,7 +151,7 @@ def continued(places: Tensor, low: Tensor, high: Tensor, extrapolate: bool | str
 
 
 def placed(value: Tensor, count: int, axis: int) -> Tensor:
-    """The axes of the places, which come first, moved behind `axis` others."""
+    """Move the axes of the places, which come first, behind `axis` other axes."""
     rest = value.ndim - count
     axis = axis % (rest + 1)
     order = [*range(count, count + axis), *range(count), *range(count + axis, value.ndim)]

@@ -1,4 +1,4 @@
-"""What interpolators share: points and values that are checked, and the pieces in which places lie."""
+"""Shared parts of interpolators: checks of points and values, and the piece of each place."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _inside(x: np.ndarray, ends: np.ndarray, caller: str) -> np.ndarray:
     return x
 
 
-# Primitives, so that a program that is replayed with other points checks them too.
+# Primitives, so that a replayed program checks other points, too.
 _increasing = extend.primitive(
     "increasing",
     _checked,
@@ -61,18 +61,18 @@ _within = extend.primitive(
 
 
 def within(name: str, places: Tensor, knots: Tensor) -> Tensor:
-    """The same places, checked to be between the first and the last point."""
+    """Return the places after a check that they lie between the first and the last point."""
     ends = _engine.stop(cat((knots[:1], knots[-1:]), 0))
     return to_shape(_within(flat(places), ends, caller=name), places.shape)
 
 
 def increasing(name: str, what: str, x: Tensor, strictly: bool = True) -> Tensor:
-    """The same points, checked to increase."""
+    """Return the points after a check that they increase."""
     return _increasing(x, caller=f"{name}: the {what}", strictly=strictly)
 
 
 def given(name: str, x: Any, y: Any, axis: Any, least: int = 2) -> tuple[Tensor, Tensor, int]:
-    """The points, the values with their axis in front, of one type, and the axis counted from 0."""
+    """The points, and the values with their axis in front, in one type; and the axis counted from 0."""
     x, y = alike([floating(name, x), floating(name, y)])
     axis = one_axis(name, axis, y.shape)
     if x.ndim != 1 or x.dtype.is_complex or y.shape[axis] != x.size or x.size < least:
@@ -84,39 +84,39 @@ def given(name: str, x: Any, y: Any, axis: Any, least: int = 2) -> tuple[Tensor,
 
 
 def axis_first(y: Tensor, axis: int) -> Tensor:
-    """The same values with one axis in front."""
+    """Move one axis of the values to the front."""
     return permuted(y, (axis, *[k for k in range(y.ndim) if k != axis]))
 
 
 def piece_of(knots: Tensor, places: Tensor, first: int, last: int) -> Tensor:
-    """The number of the last knot at or before each place, limited to those where a piece begins."""
+    """The number of the last knot at or before each place, clamped to `first` and `last`."""
     found = insertions(knots, flat(places), True) - 1
     limited = _engine.binary_op(_MINIMUM, _engine.binary_op(_MAXIMUM, found, first), last)
     return to_shape(limited, places.shape)
 
 
 def at(name: str, x: Tensor, index: Any) -> Tensor:
-    """Elements along the first axis."""
+    """Gather elements along the first axis."""
     return read(name, one_axis_pattern(x.shape, 0), x, index)
 
 
 def differences(x: Tensor) -> Tensor:
-    """Of neighbours along the first axis."""
+    """Differences of neighbours along the first axis."""
     return x[1:] - x[:-1]
 
 
 def flat(x: Tensor) -> Tensor:
-    """As a vector."""
+    """Reshape to a vector."""
     return to_shape(x, (x.size,))
 
 
 def in_columns(y: Tensor) -> Tensor:
-    """As a matrix: the first axis, and all others as one."""
+    """Reshape to a matrix: the first axis, and all others as one."""
     return to_shape(y, (y.shape[0], math.prod(y.shape[1:])))
 
 
 def row_of(name: str, value: Any, y: Tensor) -> Tensor:
-    """The value of a condition, a number or one for each column, as one more row of the columns of ``y``."""
+    """The value of a condition, one number or one for each column, as a row for the columns of ``y``."""
     row = beside(name, value, y)
     if row.shape not in ((), y.shape[1:]):
         raise ValueError(f"{name}: the value of a condition has shape {row.shape}; expected () or {y.shape[1:]}")
@@ -124,5 +124,5 @@ def row_of(name: str, value: Any, y: Tensor) -> Tensor:
 
 
 def new_axes(x: Tensor, count: int) -> Tensor:
-    """With axes of length 1 at the end, for arithmetic with values that have more axes."""
+    """Append axes of length 1, for arithmetic with values that have more axes."""
     return to_shape(x, (*x.shape, *(1,) * count)) if count else x

@@ -1,7 +1,7 @@
-"""Cubic interpolants: in each piece the cubic that has given values and slopes at its ends.
+"""Cubic interpolants: each piece is the cubic with given values and slopes at its ends.
 
-They differ in the slopes. A cubic spline solves for those with which the second derivative is continuous; PCHIP and
-Akima take means of the slopes of neighbouring chords.
+They differ in the slopes. A cubic spline solves for slopes that make the second derivative continuous; PCHIP and Akima
+average the slopes of neighbouring chords.
 
 References
 ----------
@@ -46,13 +46,13 @@ class CubicSpline(_Cubic):
     Parameters
     ----------
     x : Tensor
-        The points, a vector that increases.
+        The points, an increasing vector.
     y : Tensor
-        The values; as many along `axis`.
+        The values, one for each point along `axis`.
     axis : int, default 0
-        The axis of the values that goes with the points.
+        The axis of the values that runs along the points.
     bc_type : str or pair, default 'not-a-knot'
-        What holds at the ends: 'not-a-knot' (the first two pieces are one cubic), 'clamped' (slope 0), 'natural'
+        The conditions at the ends: 'not-a-knot' (the first two pieces are one cubic), 'clamped' (slope 0), 'natural'
         (second derivative 0), 'periodic', or for each end one of these or ``(order, value)``, the derivative of order 1
         or 2 and its value there.
     extrapolate : bool or 'periodic', optional
@@ -84,7 +84,7 @@ class CubicSpline(_Cubic):
 
 
 def _ends(bc_type: Any, y: Tensor) -> Any:
-    """'periodic', or for each end None (no knot) or the order and the value of a derivative."""
+    """'periodic', or for each end None (not a knot) or the order and the value of a derivative."""
     if isinstance(bc_type, str):
         bc_type = (bc_type, bc_type)
     if not isinstance(bc_type, tuple | list) or len(bc_type) != 2:
@@ -106,14 +106,14 @@ def _ends(bc_type: Any, y: Tensor) -> Any:
 
 
 def spline_slopes(x: Tensor, y: Tensor, ends: Any) -> Tensor:
-    """The slopes with which the second derivative is continuous: a tridiagonal system."""
+    """The slopes that make the second derivative continuous, from a tridiagonal system."""
     values = in_columns(y)
     h = differences(x)
     chords = differences(values) / new_axes(h, 1)
     if ends == "periodic":
         slopes = _periodic_slopes(h, chords)
     elif x.size == 3 and ends == (None, None):
-        bend = (chords[1:] - chords[:1]) / (h[0] + h[1])  # of the one parabola
+        bend = (chords[1:] - chords[:1]) / (h[0] + h[1])  # the second derivative of the single parabola, halved
         slopes = cat((chords[:1] - h[0] * bend, chords[:1] + h[0] * bend, chords[1:] + h[1] * bend), 0)
     else:
         slopes = _free_slopes(h, chords, ends)
@@ -121,7 +121,7 @@ def spline_slopes(x: Tensor, y: Tensor, ends: Any) -> Tensor:
 
 
 def _free_slopes(h: Tensor, chords: Tensor, ends: Any) -> Tensor:
-    if h.size == 1:  # two points: no knot is between them
+    if h.size == 1:  # two points have no knot between them
         ends = tuple([(1, chords) if end is None else end for end in ends])
     first = _condition(h, chords, ends[0])
     last = _condition(h[::-1], chords[::-1], _reversed(ends[1]))
@@ -131,7 +131,7 @@ def _free_slopes(h: Tensor, chords: Tensor, ends: Any) -> Tensor:
 
 
 def _reversed(end: Any) -> Any:
-    """The condition of the mirrored curve; slopes stay as they are, since chords are taken as they are."""
+    """The condition for the mirrored curve. A slope keeps its sign, since the chords do, too."""
     return end if end is None or end[0] == 1 else (2, end[1] * -1.0)
 
 
@@ -155,7 +155,7 @@ def _condition(h: Tensor, chords: Tensor, end: Any) -> tuple[Tensor, Tensor, Ten
 
 
 def _periodic_slopes(h: Tensor, chords: Tensor) -> Tensor:
-    """The last slope is the first. The corners of the system are a change of rank 1 (Sherman, Morrison)."""
+    """The slopes of a periodic spline. The corners of the system are a change of rank 1 (Sherman, Morrison)."""
     n = h.size
     if n == 1:
         return cat((chords * 0.0, chords * 0.0), 0)
@@ -178,7 +178,8 @@ def _periodic_slopes(h: Tensor, chords: Tensor) -> Tensor:
 class PchipInterpolator(_Cubic):
     """`scipy.interpolate.PchipInterpolator`: piecewise cubic, monotone wherever the points are.
 
-    The slope at a point is the weighted harmonic mean of those of the chords beside it, or 0 where they differ in sign.
+    The slope at a point is the weighted harmonic mean of the slopes of the two chords beside it, or 0 if their signs
+    differ.
 
     Parameters
     ----------
@@ -219,7 +220,7 @@ class PchipInterpolator(_Cubic):
 
 
 def _one_sided(h: Tensor, next_h: Tensor, chord: Tensor, next_chord: Tensor) -> Tensor:
-    """The slope of the parabola through three points at the first one, limited so that the shape is kept."""
+    """The slope at the first of three points of their parabola, limited to keep the shape."""
     slope = ((2.0 * h + next_h) * chord - h * next_chord) / (h + next_h)
     turns = (sign(chord) != sign(next_chord)) & (magnitude(slope) > 3.0 * magnitude(chord))
     return where(sign(slope) != sign(chord), 0.0, where(turns, 3.0 * chord, slope))
@@ -228,15 +229,15 @@ def _one_sided(h: Tensor, next_h: Tensor, chord: Tensor, next_chord: Tensor) -> 
 class Akima1DInterpolator(_Cubic):
     """`scipy.interpolate.Akima1DInterpolator`: piecewise cubic without waves beside a jump.
 
-    The slope at a point is the mean of those of the two chords beside it, weighted by how little the chords on the
-    other side differ.
+    The slope at a point is a weighted mean of the slopes of the two chords beside it. The weight of a chord is the
+    difference of the two chords on the other side.
 
     Parameters
     ----------
     x, y, axis
         As for `CubicSpline`.
     method : {'akima', 'makima'}, default 'akima'
-        The weights: differences of chords, or these plus half of the size of their sum.
+        The weights: differences of chords, or these plus half the absolute value of the sum of the chords.
     extrapolate : bool, default False
         See `PPoly`.
 
@@ -271,7 +272,7 @@ class Akima1DInterpolator(_Cubic):
             change = change + 0.5 * magnitude(m[1:] + m[:-1])
         left, right = change[2:], change[:-2]
         both = left + right
-        # Chords that go on in both directions give no weights: rounding must not decide.
+        # Collinear chords on both sides give no weights: rounding must not decide.
         plain = both <= 1e-9 * both.max() if both.size else both > 0
         mean = (left * m[1:-2] + right * m[2:-1]) / where(plain, 1.0, both)
         slopes = where(plain, 0.5 * (m[1:-2] + m[2:-1]) if method == "akima" else 0.0, mean)
@@ -280,6 +281,6 @@ class Akima1DInterpolator(_Cubic):
 
 
 def _tridiagonal(lower: Tensor, middle: Tensor, upper: Tensor, right: Tensor) -> Tensor:
-    """The solution of a system with three diagonals; ``right`` has a column for each right-hand side."""
+    """Solve a system with three diagonals; ``right`` has a column for each right-hand side."""
     bands = stack([pad(upper, (1, 0)), middle, pad(lower, (0, 1))])
     return banded(bands, right, low=1, up=1, caller="spline")

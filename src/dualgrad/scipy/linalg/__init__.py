@@ -1,7 +1,7 @@
 """Functions of `scipy.linalg` on tensors, with SciPy's names and arguments: ``from dualgrad.scipy import linalg``.
 
-Values come from SciPy where its compiled routines are needed (``pip install 'dualgrad[scipy]'``), and the derivatives
-are rules of this library: of every order, in every mode. What has no derivative says so.
+Values come from SciPy where its compiled routines are needed (``pip install 'dualgrad[scipy]'``). The derivatives are
+rules of this library, of every order and in every mode. A function without a derivative raises.
 
 =====================================  =====================================================================
 systems                                `solve`, `solve_triangular`, `solve_banded`, `cho_factor`, `cho_solve`,
@@ -13,8 +13,8 @@ matrix equations                       `solve_sylvester`, `solve_continuous_lyap
 special matrices                       `toeplitz`, `hankel`, `circulant`, `block_diag`
 =====================================  =====================================================================
 
-`schur` and `hessenberg` are refused: their vectors are determined up to factors and up to the order of eigenvalues, so
-no derivative belongs to them. Compose functions of matrices of the ones above.
+`schur` and `hessenberg` are refused: their vectors are determined only up to factors and the order of eigenvalues, so
+they have no derivative. Use the functions above instead.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""SciPy's compiled linear algebra, imported when it is first needed."""
+"""SciPy's compiled linear algebra, imported on first use."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__: list[str] = []
 
 
 def scipy_linalg(name: str) -> Any:
-    """The module ``scipy.linalg``."""
+    """Import ``scipy.linalg``."""
     try:
         import scipy.linalg
     except ImportError:
@@ -22,12 +22,12 @@ def scipy_linalg(name: str) -> Any:
 
 
 def each(name: str, what: str, function: Callable[..., np.ndarray | None], *stacks: np.ndarray) -> np.ndarray:
-    """A function of matrices, applied to each matrix of stacks that are broadcast against each other.
+    """Apply a function to each matrix of stacks, which are broadcast against each other.
 
     Raises
     ------
     numpy.linalg.LinAlgError
-        "`name`: the matrix at [2, 0] `what`", where the function raises or finds nothing finite.
+        "`name`: the matrix at [2, 0] `what`", if the function raises or its result is not finite.
     """
     outer = np.broadcast_shapes(*[x.shape[:-2] for x in stacks])
     stacks = tuple([np.broadcast_to(x, outer + x.shape[-2:]) for x in stacks])

@@ -1,4 +1,4 @@
-"""Eigenvalues with SciPy's arguments, those of pairs of matrices among them."""
+"""Eigenvalues of matrices and of pairs of matrices, with SciPy's arguments."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = ["eig", "eigh", "eigvals", "eigvalsh"]
 
 
 def _pair(name: str, a: Any, b: Any) -> Tensor:
-    """The matrix whose eigenvalues are those of the pair: b^-1 a."""
+    """The matrix with the eigenvalues of the pair: b^-1 a."""
     a = square(name, a, True)
     if b is None:
         return a
@@ -37,14 +37,14 @@ def _pair(name: str, a: Any, b: Any) -> Tensor:
 
 
 def eig(a: Any, b: Any = None, left: bool = False, right: bool = True) -> Any:
-    """Eigenvalues and eigenvectors of matrices, ``a v = w v``, or of pairs of them, ``a v = w b v``.
+    """Eigenvalues and eigenvectors of matrices, ``a v = w v``, or of pairs of matrices, ``a v = w b v``.
 
     Parameters
     ----------
     a : Tensor
         Shape (..., n, n), real or complex.
     b : Tensor, optional
-        Shape (..., n, n), regular.
+        Shape (..., n, n), invertible.
     left : bool, default False
         Return left eigenvectors u, ``u^H a = w u^H b``, too.
     right : bool, default True
@@ -53,13 +53,13 @@ def eig(a: Any, b: Any = None, left: bool = False, right: bool = True) -> Any:
     Returns
     -------
     tuple of Tensor, or Tensor
-        w, left and right eigenvectors, as far as asked for; complex. Vectors are columns of norm 1, the largest number
-        of each real.
+        w, and left and right eigenvectors if requested; complex. Vectors are columns of norm 1, with a real largest
+        number.
 
     Raises
     ------
     numpy.linalg.LinAlgError
-        If `b` is singular; in a derivative: where eigenvalues are equal.
+        If `b` is singular; in a derivative, also if eigenvalues are equal.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def eig(a: Any, b: Any = None, left: bool = False, right: bool = True) -> Any:
 
 
 def _largest_kernel(u: np.ndarray) -> np.ndarray:
-    """1 where a column has its largest number, and 0 elsewhere."""
+    """Mark the number with the largest absolute value of each column by 1; others are 0."""
     found = np.zeros(u.shape, u.dtype)
     if u.shape[-2]:
         np.put_along_axis(found, np.abs(u).argmax(-2)[..., None, :], 1.0, -2)
@@ -95,7 +95,7 @@ _largest = extend.primitive(
 
 
 def _normalised(u: Tensor) -> Tensor:
-    """Columns of norm 1 whose largest numbers are real, as LAPACK has them."""
+    """Scale columns to norm 1 with a real largest number, as in LAPACK."""
     u = u / as_row(_rows.sqrt(real(u * conj(u)).sum(-2)))
     there = _largest(stop_gradient(u))
     big = (u * there).sum(-2)
@@ -103,7 +103,7 @@ def _normalised(u: Tensor) -> Tensor:
 
 
 def eigvals(a: Any, b: Any = None) -> Tensor:
-    """Eigenvalues of matrices, or of pairs of them; see `eig`.
+    """Eigenvalues of matrices, or of pairs of matrices; see `eig`.
 
     Examples
     --------
@@ -119,7 +119,7 @@ def eigvals(a: Any, b: Any = None) -> Tensor:
 
 
 def _read(name: str, x: Any, lower: bool) -> Tensor:
-    """A Hermitian matrix of one triangle, as SciPy reads it."""
+    """A Hermitian matrix from one triangle, as SciPy reads it."""
     x = square(name, x, True)
     strict = np.tri(x.shape[-1], k=-1, dtype=bool)
     truth_value(name, "lower", lower)
@@ -129,7 +129,7 @@ def _read(name: str, x: Any, lower: bool) -> Tensor:
 
 
 def _reduced(name: str, a: Any, b: Any, kind: int, lower: bool) -> tuple[Tensor, Tensor | None]:
-    """The Hermitian matrix with the eigenvalues of a pair, and the Cholesky factor that leads back."""
+    """The Hermitian matrix with the eigenvalues of a pair, and the Cholesky factor for its eigenvectors."""
     a = _read(name, a, lower)
     if not one_of(kind, (1, 2, 3)):
         raise ValueError(f"{name}: type is {kind!r}; expected 1, 2 or 3")
@@ -146,7 +146,7 @@ def _reduced(name: str, a: Any, b: Any, kind: int, lower: bool) -> tuple[Tensor,
 def eigh(
     a: Any, b: Any = None, *, lower: bool = True, eigvals_only: bool = False, subset_by_index: Any = None, type: int = 1
 ) -> Any:
-    """Eigenvalues and eigenvectors of Hermitian matrices, or of pairs of them.
+    """Eigenvalues and eigenvectors of Hermitian matrices, or of pairs of matrices.
 
     Parameters
     ----------
@@ -155,13 +155,13 @@ def eigh(
     b : Tensor, optional
         Shape (..., n, n), positive definite.
     lower : bool, default True
-        Which triangle of `a` and `b` is read: derivatives go there.
+        The triangle of `a` and `b` to read: derivatives go there.
     eigvals_only : bool, default False
-        Return the eigenvalues alone.
+        Return only the eigenvalues.
     subset_by_index : pair of int, optional
         The first and the last eigenvalue to return.
     type : {1, 2, 3}, default 1
-        Which equation: ``a v = w b v``, ``a b v = w v`` or ``b a v = w v``.
+        The equation: ``a v = w b v``, ``a b v = w v`` or ``b a v = w v``.
 
     Returns
     -------
@@ -171,11 +171,11 @@ def eigh(
     Raises
     ------
     numpy.linalg.LinAlgError
-        If `b` is not positive definite; in a derivative of vectors: where eigenvalues are equal.
+        If `b` is not positive definite; in a derivative of vectors, also if eigenvalues are equal.
 
     Notes
     -----
-    By the Cholesky factor of `b`, as LAPACK does it.
+    Uses the Cholesky factor of `b`, as LAPACK does.
 
     Examples
     --------
@@ -206,7 +206,7 @@ def eigh(
 
 
 def eigvalsh(a: Any, b: Any = None, *, lower: bool = True, subset_by_index: Any = None, type: int = 1) -> Tensor:
-    """Eigenvalues of Hermitian matrices, or of pairs of them; see `eigh`.
+    """Eigenvalues of Hermitian matrices, or of pairs of matrices; see `eigh`.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """Matrix equations that are linear in the unknown.
 
-The residual of the equation and the solution for another right-hand side are all that derivatives of any order need.
+Derivatives of every order need only the residual of the equation and solutions for other right-hand sides.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def _sylvester_kernel(a: np.ndarray, b: np.ndarray, q: np.ndarray, caller: str) 
             return None
         with np.errstate(over="ignore"):
             found, left = np.linalg.norm(x), np.linalg.norm(a @ x + x @ b - q)
-        # LAPACK moves eigenvalues that add up to 0 apart: the solution is beyond all bounds then, or solves nothing
+        # LAPACK separates eigenvalues that add up to 0: the solution is then unbounded, or solves nothing.
         if found * size * eps > np.linalg.norm(q) or not left <= np.sqrt(eps) * found * size:
             return None
         return x
@@ -78,13 +78,13 @@ def solve_sylvester(a: Any, b: Any, q: Any) -> Tensor:
     Raises
     ------
     numpy.linalg.LinAlgError
-        If an eigenvalue of `a` is the negative of one of `b`.
+        If an eigenvalue of `a` is the negative of an eigenvalue of `b`.
     ValueError
         If the shapes do not fit.
 
     Notes
     -----
-    From the equation follows ``a dx + dx b = dq - da x - x db``: every derivative is a further solution.
+    The equation implies ``a dx + dx b = dq - da x - x db``: every derivative is another solution.
 
     Examples
     --------
@@ -120,7 +120,7 @@ def solve_continuous_lyapunov(a: Any, q: Any) -> Tensor:
     Raises
     ------
     numpy.linalg.LinAlgError
-        If there is no single solution; see `solve_sylvester`.
+        If the solution is not unique; see `solve_sylvester`.
 
     Examples
     --------
@@ -156,7 +156,7 @@ def solve_discrete_lyapunov(a: Any, q: Any) -> Tensor:
 
     Notes
     -----
-    By the bilinear transformation to a continuous equation (Gajic and Qureshi, Lyapunov Matrix Equation in System
+    Uses the bilinear transformation to a continuous equation (Gajic and Qureshi, Lyapunov Matrix Equation in System
     Stability and Control, 1995).
 
     Examples

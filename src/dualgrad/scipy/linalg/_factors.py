@@ -1,7 +1,7 @@
 """Factors of matrices with SciPy's arguments: LU, Cholesky, QR, singular values.
 
-Which rows an LU factorisation exchanges is constant between its changes, so the factors are those of the exchanged
-matrix. With F = L^-1 dA U^-1 they move by L tril(F, -1) and triu(F) U.
+The row exchanges of an LU factorisation are piecewise constant, so the factors are differentiated for the exchanged
+matrix. With F = L^-1 dA U^-1 they change by L tril(F, -1) and triu(F) U.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = ["cho_factor", "cho_solve", "cholesky", "lu", "lu_factor", "lu_solve",
 
 
 def _pivots_kernel(a: np.ndarray, caller: str) -> np.ndarray:
-    """With which row each row is exchanged, one after the other, as a row of numbers."""
+    """For each row in turn the number of the row that it is exchanged with, as floats."""
     linalg = scipy_linalg(caller)
     return each(caller, "has no LU factors", lambda a: _exchanges(linalg, a)[None, :].astype(float), a)[..., 0, :]
 
@@ -41,12 +41,12 @@ def _exchanges(linalg: Any, a: np.ndarray) -> np.ndarray:
     import warnings
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a zero among the pivots is no error here
+        warnings.simplefilter("ignore")  # a zero pivot is not an error here
         return np.asarray(linalg.lu_factor(a)[1])
 
 
 def _order_kernel(exchanges: np.ndarray, rows: int) -> np.ndarray:
-    """Where each row of the factors stands in the matrix."""
+    """The row of the matrix that each row of the factors comes from."""
     order = np.broadcast_to(np.arange(rows), (*exchanges.shape[:-1], rows)).astype(exchanges.dtype)
     for index in np.ndindex(exchanges.shape[:-1]):
         for k, other in enumerate(exchanges[index].astype(int)):
@@ -68,7 +68,7 @@ _order = extend.primitive(
 
 
 def _packed_kernel(a: np.ndarray, caller: str) -> np.ndarray:
-    """L below U in one matrix, of a matrix whose rows are in order."""
+    """L below U in one matrix, for a matrix whose rows are already exchanged."""
     a = np.array(a)
     n = a.shape[-1]
     for k in range(n - 1):
@@ -97,7 +97,7 @@ def _between(lower: Tensor, upper: Tensor, x: Tensor, caller: str) -> Tensor:
 
 
 def _least(x: Tensor) -> float:
-    """Pivots up to this part of the largest are rounding errors."""
+    """The share of the largest pivot up to which pivots count as rounding errors."""
     return x.shape[-1] * float(np.finfo(x.dtype.numpy).eps)
 
 
@@ -119,7 +119,7 @@ _inverse_order = extend.primitive(
 
 
 def _inverse_of(order: Tensor) -> Tensor:
-    """Where each row of the matrix stands among the factors."""
+    """The row of the factors that each row of the matrix goes to."""
     return _inverse_order(order.astype(_dtype.float64)).astype(_dtype.int64)
 
 
@@ -134,7 +134,7 @@ _packed = extend.primitive(
 
 
 def _factored(name: str, a: Any) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """L, U, the exchanges of rows, and their order."""
+    """L, U, the exchanges of rows, and the resulting order."""
     a = matrices(name, a, True)
     m, n = a.shape[-2:]
     p = min(m, n)
@@ -173,7 +173,7 @@ def lu(a: Any, permute_l: bool = False, *, p_indices: bool = False) -> tuple[Ten
     Raises
     ------
     numpy.linalg.LinAlgError
-        If a matrix is not finite; in a derivative: if its leading square block, with the rows exchanged, is singular.
+        If a matrix is not finite; in a derivative, if its leading square block, with exchanged rows, is singular.
 
     Examples
     --------
@@ -199,7 +199,7 @@ def lu(a: Any, permute_l: bool = False, *, p_indices: bool = False) -> tuple[Ten
 
 
 def _pair(name: str, what: str, value: Any) -> tuple[Any, Any]:
-    """Both parts of a factorisation."""
+    """Check that a factorisation is a pair. Returns both parts."""
     if not isinstance(value, tuple | list) or len(value) != 2:
         raise TypeError(f"{name}: {what} must be a pair, as the function returns that factorises, got {value!r:.60}")
     return value[0], value[1]
@@ -213,12 +213,12 @@ def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> t
     a : Tensor
         Shape (..., n, n), real or complex.
     overwrite_a, check_finite : bool
-        Accepted: nothing is overwritten, and numbers that are not finite are an error.
+        Accepted: nothing is overwritten, and numbers that are not finite always raise.
 
     Returns
     -------
     tuple of Tensor
-        The factors, and with which row each was exchanged, Int32.
+        The factors, and the row that each row was exchanged with, Int32.
 
     Examples
     --------
@@ -234,7 +234,7 @@ def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> t
 
 
 def lu_solve(lu_and_piv: Any, b: Any, trans: int = 0, overwrite_b: bool = False, check_finite: bool = True) -> Tensor:
-    """The solution of ``a x = b`` from what `lu_factor` makes of a.
+    """Solve ``a x = b`` with the result of `lu_factor` for a.
 
     Parameters
     ----------
@@ -245,7 +245,7 @@ def lu_solve(lu_and_piv: Any, b: Any, trans: int = 0, overwrite_b: bool = False,
     trans : {0, 1, 2}, default 0
         Solve with a, its transpose, or its conjugated transpose.
     overwrite_b, check_finite : bool
-        Accepted, without a meaning here.
+        Accepted without effect.
 
     Returns
     -------
@@ -294,7 +294,7 @@ def lu_solve(lu_and_piv: Any, b: Any, trans: int = 0, overwrite_b: bool = False,
 
 
 def cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Tensor:
-    """Cholesky factor of definite matrices, the upper one by default, as in SciPy; see `dualgrad.ops.cholesky`.
+    """Cholesky factor of definite matrices, by default the upper one, as in SciPy; see `dualgrad.ops.cholesky`.
 
     Parameters
     ----------
@@ -303,7 +303,7 @@ def cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finit
     lower : bool, default False
         Return l with ``a = l l^H`` in place of u with ``a = u^H u``.
     overwrite_a, check_finite : bool
-        Accepted, without a meaning here.
+        Accepted without effect.
 
     Returns
     -------
@@ -329,7 +329,7 @@ def cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finit
 def cho_factor(
     a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> tuple[Tensor, bool]:
-    """Cholesky factor for `cho_solve`, with 0 in the other triangle, and which one it is; see `cholesky`.
+    """Cholesky factor for `cho_solve`, with 0 in the other triangle, and True if it is the lower one; see `cholesky`.
 
     Examples
     --------
@@ -343,16 +343,16 @@ def cho_factor(
 
 
 def cho_solve(c_and_lower: Any, b: Any, overwrite_b: bool = False, check_finite: bool = True) -> Tensor:
-    """The solution of ``a x = b`` from what `cho_factor` makes of a; see there.
+    """Solve ``a x = b`` with the result of `cho_factor` for a.
 
     Parameters
     ----------
     c_and_lower : tuple
-        The factor, and whether it is the lower one.
+        The factor, and True if it is the lower one.
     b : Tensor
         Shape (n,) or (..., n, k).
     overwrite_b, check_finite : bool
-        Accepted, without a meaning here.
+        Accepted without effect.
 
     Returns
     -------
@@ -387,11 +387,11 @@ def qr(a: Any, overwrite_a: bool = False, lwork: Any = None, mode: str = "full",
     a : Tensor
         Shape (..., m, n).
     overwrite_a, lwork
-        Accepted, without a meaning here.
+        Accepted without effect.
     mode : {'full', 'economic', 'r'}, default 'full'
         All columns of q, as many as needed, or r alone.
     pivoting : bool, default False
-        Refused: exchange columns first.
+        Refused: exchange the columns beforehand.
 
     Returns
     -------
@@ -432,9 +432,9 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, *other: Any
     full_matrices : bool, default True
         All singular vectors.
     compute_uv : bool, default True
-        Whether to return vectors, too.
+        If False, return only s.
     *other, **settings
-        ``overwrite_a``, ``check_finite``, ``lapack_driver``: accepted, without a meaning here.
+        ``overwrite_a``, ``check_finite``, ``lapack_driver``: accepted without effect.
 
     Returns
     -------
@@ -463,7 +463,7 @@ def svdvals(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Ten
     a : Tensor
         Shape (..., m, n).
     overwrite_a, check_finite : bool
-        Accepted, without a meaning here.
+        Accepted without effect.
 
     Returns
     -------

@@ -1,7 +1,7 @@
 """Functions of square matrices: exponential, logarithm, square root.
 
-A square root solves x x = a, so its derivatives solve Sylvester equations; exponential and logarithm are made of
-products, roots and solves. So there are derivatives of any order.
+A square root solves x x = a, so its derivatives solve Sylvester equations. Exponential and logarithm consist of
+products, roots and solves. So derivatives of every order exist.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ def _root_kernel(a: np.ndarray, caller: str) -> np.ndarray:
 
 
 def _root_of(a: np.ndarray) -> np.ndarray | None:
-    """The principal square root, unless there is none or it is complex where the matrix is real."""
+    """The principal square root; None if it does not exist or is complex for a real matrix."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")  # what is wrong is found below
+        warnings.simplefilter("ignore")  # failures are found below
         x = np.asarray(scipy_linalg("sqrtm").sqrtm(a))
     eps = np.finfo(a.dtype).eps
     if np.iscomplexobj(x) and not np.iscomplexobj(a):
@@ -54,22 +54,22 @@ _NO_VALUE = {
 
 _NODES = 14
 _NEAR, _MOST = 0.5, 60
-# The rule is exact to order 28. For a norm up to 1/2 its error is 0.18^29, far below the rounding unit, so that this
-# holds for derivatives as well.
+# The rule is exact to order 28. For a norm up to 1/2 its error is 0.18^29, far below the rounding unit, also for
+# derivatives.
 _PLACES, _SHARES = [
     (x / 2 + shift) for x, shift in zip(np.polynomial.legendre.leggauss(_NODES), (0.5, 0.0), strict=True)
 ]
 
 
 def _roots_kernel(a: np.ndarray, caller: str) -> np.ndarray:
-    """For each matrix a row of as many ones as square roots have to be taken until it is near 1, then zeros."""
+    """For each matrix a row with a 1 for each square root needed to bring it near the identity, then zeros."""
     counts = each(caller, _NO_VALUE[caller], lambda a: _count(a)[None, None], a)[..., 0, 0]
     ones = np.arange(counts.max(initial=0.0)) < counts[..., None]
     return ones.astype(np.zeros(0, a.dtype).real.dtype)
 
 
 def _count(a: np.ndarray) -> np.ndarray:
-    """How many square roots bring a matrix near 1, which none of a singular one does."""
+    """The number of square roots that bring a matrix near the identity. Raises for a singular matrix."""
     size = np.abs(np.linalg.eigvals(a))
     if size.min(initial=np.inf) <= len(a) * np.finfo(a.dtype).eps * np.linalg.norm(a):
         raise np.linalg.LinAlgError("singular")
@@ -94,7 +94,7 @@ _roots_needed = extend.primitive(
 
 
 def logm(A: Any) -> Tensor:
-    """Principal logarithm of square matrices: the x with ``expm(x) = A`` whose eigenvalues lie within pi of the axis.
+    """Principal logarithm of square matrices: ``expm(x) = A``, with eigenvalues of x within pi of the real axis.
 
     Parameters
     ----------
@@ -109,12 +109,12 @@ def logm(A: Any) -> Tensor:
     Raises
     ------
     numpy.linalg.LinAlgError
-        If a matrix is singular, or is real and has no real logarithm: make it complex for a complex one.
+        If a matrix is singular, or is real without a real logarithm (make it complex to get the complex one).
 
     Notes
     -----
     Inverse scaling and squaring (Higham, Functions of Matrices, 2008, chapter 11): square roots until the matrix is
-    near 1, and there the integral of ``x (1 + t x)^-1`` over t from 0 to 1, by the rule of Gauss and Legendre.
+    near the identity, then the integral of ``x (1 + t x)^-1`` over t from 0 to 1 by Gauss-Legendre quadrature.
 
     Examples
     --------
@@ -172,8 +172,8 @@ def sqrtm(A: Any) -> Tensor:
     Raises
     ------
     numpy.linalg.LinAlgError
-        If a matrix is real and has no real square root (make it complex for a complex one); in a derivative: if it is
-        singular.
+        If a matrix is real without a real square root (make it complex to get the complex one); in a derivative, if it
+        is singular.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""Krylov methods of ``scipy.sparse.linalg`` as implicit functions: derivatives are further solves by the method."""
+"""Krylov methods of ``scipy.sparse.linalg`` as implicit functions: a derivative is another solve by the same method."""
 
 from __future__ import annotations
 
@@ -50,15 +50,15 @@ def cg(A: Any, b: Any, *, rtol: float = 1e-12, atol: float = 0.0, maxiter: int |
     b : Tensor
         The right-hand side, a vector.
     rtol, atol : float, default 1e-12 and 0.0
-        The iteration stops when the residual is at most ``max(rtol * norm(b), atol)``. Derivatives are solves to that
-        accuracy, so it is smaller by default than SciPy's.
+        The iteration stops when the residual is at most ``max(rtol * norm(b), atol)``. Derivatives are solved to the
+        same accuracy, so the default is smaller than SciPy's.
     maxiter : int, optional
-        The most iterations.
+        The largest number of iterations.
 
     Returns
     -------
     tuple
-        The solution, and 0: where there is no convergence an error says so.
+        The solution, and 0, since a failure to converge raises.
 
     Raises
     ------
@@ -80,12 +80,12 @@ def cg(A: Any, b: Any, *, rtol: float = 1e-12, atol: float = 0.0, maxiter: int |
 def gmres(
     A: Any, b: Any, *, rtol: float = 1e-12, atol: float = 0.0, restart: int | None = None, maxiter: int | None = None
 ) -> tuple[Tensor, int]:
-    """Generalised minimal residuals for a regular matrix, or a function that multiplies by it; see `cg`.
+    """Generalised minimal residuals for an invertible matrix, or a function that multiplies by it; see `cg`.
 
     Parameters
     ----------
     A, b, rtol, atol, maxiter
-        As of `cg`; the matrix may be any regular one.
+        As for `cg`; the matrix may be any invertible one.
     restart : int, optional
         Iterations between restarts.
 

@@ -1,4 +1,4 @@
-"""Matrices that are made of vectors: each element of the matrix is an element of a vector."""
+"""Matrices made of vectors: each element of the matrix is an element of a vector."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def hankel(c: Any, r: Any = None) -> Tensor:
 
 
 def circulant(c: Any) -> Tensor:
-    """The matrix whose columns are the vector `c`, each turned by one element more.
+    """The matrix whose columns are the vector `c`, each rotated by one element more.
 
     Parameters
     ----------

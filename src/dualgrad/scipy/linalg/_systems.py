@@ -33,7 +33,7 @@ def inv(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Tensor:
     a : Tensor
         Shape (..., n, n).
     overwrite_a, check_finite : bool
-        Accepted, without a meaning here.
+        Accepted without effect.
 
     Returns
     -------
@@ -81,7 +81,7 @@ def pinv(a: Any, *, atol: float | None = None, rtol: float | None = None) -> Ten
 
 
 def solve(a: Any, b: Any, lower: bool = False, *, assume_a: str | None = None, transposed: bool = False) -> Tensor:
-    """The solution of ``a x = b``; see `dualgrad.ops.solve`.
+    """Solve ``a x = b``; see `dualgrad.ops.solve`.
 
     Parameters
     ----------
@@ -90,9 +90,9 @@ def solve(a: Any, b: Any, lower: bool = False, *, assume_a: str | None = None, t
     b : Tensor
         Shape (n,) or (..., n, k).
     lower : bool, default False
-        Which triangle is read if ``assume_a`` says that the other one follows from it.
+        The triangle to read if the other one follows from it by ``assume_a``.
     assume_a : str, optional
-        'gen', 'sym', 'her' or 'pos': what is known of `a`.
+        'gen', 'sym', 'her' or 'pos': the known structure of `a`.
     transposed : bool, default False
         Solve with the transpose of `a`.
 
@@ -131,7 +131,7 @@ def solve_triangular(
     a: Any, b: Any, trans: Any = 0, lower: bool = False, unit_diagonal: bool = False, overwrite_b: bool = False,
     check_finite: bool = True,
 ) -> Tensor:  # fmt: skip
-    """The solution of ``a x = b`` for triangular matrices; the other triangle is not read.
+    """Solve ``a x = b`` for triangular matrices; the other triangle is not read.
 
     Parameters
     ----------
@@ -142,11 +142,11 @@ def solve_triangular(
     trans : {0, 1, 2, 'N', 'T', 'C'}, default 0
         Solve with a, its transpose, or its conjugated transpose.
     lower : bool, default False
-        Whether the lower triangle is meant.
+        Use the lower triangle.
     unit_diagonal : bool, default False
-        Take 1 for the numbers on the diagonal.
+        Assume ones on the diagonal.
     overwrite_b, check_finite : bool
-        Accepted, without a meaning here.
+        Accepted without effect.
 
     Returns
     -------
@@ -192,12 +192,12 @@ def lstsq(a: Any, b: Any, cond: float | None = None) -> tuple[Tensor, Tensor, Te
     b : Tensor
         A vector or a matrix.
     cond : float, optional
-        Singular values up to this part of the largest count as 0; by default the rounding unit.
+        The fraction of the largest singular value up to which others count as 0; by default the rounding unit.
 
     Returns
     -------
     tuple of Tensor
-        As of ``numpy.linalg.lstsq``; the residuals are a vector always.
+        As for ``numpy.linalg.lstsq``, but the residuals are always a vector.
 
     Examples
     --------
@@ -222,7 +222,7 @@ def _banded_kernel(ab: np.ndarray, b: np.ndarray, low: int, up: int, caller: str
 
 
 def _shifted(x: Tensor, axis: int, by: int) -> Tensor:
-    """Elements moved to higher places along an axis, zeros where they came from."""
+    """Shift elements along an axis and fill with zeros."""
     n = x.shape[axis]
     kept = max(n - abs(by), 0)
     inner = every(x, axis % x.ndim, max(-by, 0) if kept else 0, kept)
@@ -233,7 +233,7 @@ def _shifted(x: Tensor, axis: int, by: int) -> Tensor:
 
 
 def _product(ab: Tensor, x: Tensor, low: int, up: int) -> Tensor:
-    """A banded matrix times the columns of x: row k of ab is the diagonal k - up below the main one."""
+    """Multiply a banded matrix by the columns of x: row k of ab is the diagonal k - up below the main one."""
     found: Any = None
     for k in range(low + up + 1):
         diagonal = ab[..., k, :]
@@ -270,18 +270,18 @@ def solve_banded(
     l_and_u: tuple[int, int], ab: Any, b: Any, overwrite_ab: bool = False, overwrite_b: bool = False,
     check_finite: bool = True,
 ) -> Tensor:  # fmt: skip
-    """The solution of ``a x = b`` for banded matrices, given by their diagonals.
+    """Solve ``a x = b`` for banded matrices, given by their diagonals.
 
     Parameters
     ----------
     l_and_u : tuple of int
-        How many diagonals there are below and above the main one.
+        The numbers of diagonals below and above the main one.
     ab : Tensor
         Shape (..., l + u + 1, n): ``ab[u + i - j, j]`` is a[i, j]. Other numbers are not read.
     b : Tensor
         Shape (n,) or (..., n, k).
     overwrite_ab, overwrite_b, check_finite : bool
-        Accepted, without a meaning here.
+        Accepted without effect.
 
     Returns
     -------

@@ -1,10 +1,10 @@
-"""Special functions: those of ``scipy.special``, on tensors, with derivatives of every order.
+"""The special functions of ``scipy.special`` on tensors, with derivatives of every order.
 
-Values are SciPy's own, but for `betaln` of large operands, where its own loses digits. Slopes are expressions of
-functions of the same table, written so that no digits cancel, and every order follows by closure, in every mode. Where
-an order or a parameter has no formula, its derivative is refused with an error. Results are real, of the type of the
-operands; functions of which the engine has a kernel of its own (those of the error function, the gamma function and
-Bessel functions of orders 0 and 1) are the ones of `dualgrad.ops`.
+Values are SciPy's own, except for `betaln` of large operands, where SciPy loses digits. Slopes are expressions of
+functions in the same table, written so that no digits cancel. So derivatives of every order follow by closure, in every
+mode. A derivative without a formula, for some orders and parameters, raises. Results are real, in the type of the
+operands. Functions with a kernel in the engine (error and gamma functions, Bessel functions of orders 0 and 1) are
+those in `dualgrad.ops`.
 
 SciPy is needed: ``pip install 'dualgrad[scipy]'``.
 
@@ -49,7 +49,7 @@ ENTRIES = (
 
 _MADE = registered(ENTRIES, __name__)
 
-#: Functions that `dualgrad.ops` has, under SciPy's names.
+#: Functions of `dualgrad.ops` under SciPy's names.
 _OF_OPS = {
     "digamma": ops.digamma, "erf": ops.erf, "erfc": ops.erfc, "erfcinv": ops.erfcinv, "erfinv": ops.erfinv,
     "exp2": ops.exp2, "expit": ops.sigmoid, "expm1": ops.expm1, "gammainc": ops.igamma, "gammaincc": ops.igammac,
@@ -61,7 +61,7 @@ _OF_OPS = {
 }  # fmt: skip
 _SECOND_NAMES = {"jn": "jv", "kn": "kv", "yn": "yv"}
 
-#: Those that take operands and nothing else: SciPy finds them for its own functions of tensors.
+#: Functions that take only operands: SciPy finds them when it gets tensors.
 _ELEMENTWISE = _MADE | {name: _MADE[first] for name, first in _SECOND_NAMES.items()}
 _for_scipy.enter({name: f for name, f in _ELEMENTWISE.items() if name not in _for_scipy.__all__})
 
@@ -70,6 +70,6 @@ __all__ = sorted(
     [*_MADE, *_OF_OPS, *_SECOND_NAMES, *_gauss.__all__, *_pairs.__all__, *_spherical.__all__, *_sums.__all__]
 )
 
-if TYPE_CHECKING:  # most names are made from the rows
+if TYPE_CHECKING:  # most names are generated from the rows
 
     def __getattr__(name: str) -> Any: ...

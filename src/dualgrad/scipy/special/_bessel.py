@@ -1,7 +1,7 @@
 """Rows of Bessel, Airy and Struve functions, of real order.
 
-Slopes are means and differences of the two neighbours in order, which do not cancel where the argument is small, nor
-divide by it. For derivatives by the order there is no formula but for K, an integral whose integrand has one sign.
+A slope is the mean or difference of the two neighbours in order. That neither cancels for a small argument nor divides
+by it. Derivatives by the order have a formula only for K, an integral whose integrand has one sign.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ _ANY, _POSITIVE = (-INF, INF), (0, INF)
 
 
 def _k_by_order(times: int) -> Callable[..., np.ndarray]:
-    """The kernel of the derivative of order j by v, up to its sign of order k by x, of K_v(x).
+    """Make the kernel of the derivative of K_v(x) of order j by v and order k by x, without the sign of the latter.
 
-    It is the integral of t**j cosh(t)**k exp(-x cosh t) with cosh(v t) or sinh(v t) over t > 0. The trapezoidal rule is
-    exact to all digits for such a function. Terms are divided by the largest, at sinh(t) = v / x.
+    It is the integral of t**j cosh(t)**k exp(-x cosh t) with cosh(v t) or sinh(v t) over t > 0. For such a function the
+    trapezoidal rule is exact to all digits. Terms are divided by the largest one, at sinh(t) = v / x.
     """
     odd = times % 2 == 1
 
@@ -71,7 +71,7 @@ def _falling(e: np.ndarray, count: int) -> np.ndarray:
 
 
 def _struve_series(order: int, v: np.ndarray, x: np.ndarray, sign: int) -> np.ndarray:
-    """By the power series, each term differentiated; signs alternate for H (-1), and for L (1) do not."""
+    """The power series, differentiated term by term; signs alternate for H (-1) and do not for L (1)."""
     total = np.zeros(x.shape)
     for m in range(300):
         power = 2 * m + v + 1
@@ -86,7 +86,7 @@ def _struve_series(order: int, v: np.ndarray, x: np.ndarray, sign: int) -> np.nd
 def _struve_less_y(order: int, v: np.ndarray, x: np.ndarray) -> np.ndarray:
     """H_v - Y_v, 2 (x / 2)**v / (sqrt(pi) gamma(v + 1/2)) times the integral of exp(-x t) (1 + t*t)**(v - 1/2).
 
-    With s = x t the derivative has the powers of x before the integral, and a polynomial in s inside.
+    With s = x t the derivative has the powers of x in front of the integral, and a polynomial in s inside.
     """
 
     def inside(s: np.ndarray) -> np.ndarray:
@@ -101,7 +101,7 @@ def _struve_less_y(order: int, v: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 @by_order
 def _struve_derivative(order: int, v: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Of order k by y, by the power series for small y, beyond as that of Y_v and of the rest, which is smooth."""
+    """The derivative of order k by y: power series for small y; beyond, Y_v plus the smooth rest."""
     x, out = np.abs(y), np.full(y.shape, np.nan)
     near, far = x < 4 + np.maximum(v, 0) + order / 2, x >= 4 + np.maximum(v, 0) + order / 2
     out[near] = _struve_series(order, v[near], x[near], -1)
@@ -117,7 +117,7 @@ def _modstruve_derivative(order: int, v: np.ndarray, y: np.ndarray) -> np.ndarra
 
 
 def _of_any_sign(order: int, v: np.ndarray, y: np.ndarray, out: np.ndarray) -> np.ndarray:
-    """The derivative at y from that at abs(y); of a negative y the order v is whole, or there is no value."""
+    """The derivative at y from the one at abs(y). For negative y the order v must be whole, otherwise nan."""
     odd = np.where((v + 1 + order) % 2 == 0, 1.0, -1.0)
     return np.where(y < 0, np.where(v == np.floor(v), odd, np.nan) * out, out)
 

@@ -1,15 +1,15 @@
 """Rows of the incomplete beta function, differentiable by its parameters, and of its inverse.
 
 Let p(t) be the density of the beta distribution, an exponential family in a and b. Its derivative of order (j, k) by
-them is p times a polynomial P_jk in u = log t - E log t and v = log(1 - t) - E log(1 - t), the complete Bell
-polynomial of u, v and of the cumulants from the second on, which are differences of polygamma functions. So
+them is p times a polynomial P_jk in u = log t - E log t and v = log(1 - t) - E log(1 - t). P_jk is the complete Bell
+polynomial of u, v and the cumulants from the second on, which are differences of polygamma functions. So
 
     d^(j+k) I_x(a, b) / da^j db^k  =  the integral of P_jk p from 0 to x  =  - the integral from x to 1.
 
-The side on which u (or v) keeps its sign is taken; the first derivatives then do not cancel at all, and the others no
-more than Hermite polynomials do. The variable of integration is the distance d of logit(t) from that of the mode of
-p t (1 - t), t0 = a / (a + b): the integrand is analytic on the scale 1 of d, and the exponent is formed from the exact
-differences expm1(d) - d, not from logarithms of gamma functions that cancel.
+The kernel integrates over the side on which u (or v) keeps its sign. Then the first derivatives do not cancel at all,
+and the others no more than Hermite polynomials do. The variable of integration is the distance d of logit(t) from its
+value at t0 = a / (a + b), the mode of p t (1 - t). The integrand is analytic on the scale 1 of d. The exponent comes
+from the exact differences expm1(d) - d, not from logarithms of gamma functions, which cancel.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def _excess(a: np.ndarray) -> np.ndarray:
 
 
 def _tail(z: np.ndarray, f: np.ufunc, first: int) -> np.ndarray:
-    """expm1(z) - z, or z - log1p(z), by the series from z**2 on where the difference would cancel."""
+    """expm1(z) - z, or z - log1p(z); by the series from z**2 on where the difference would cancel."""
     near = np.where(np.abs(z) < 0.3, z, 0.0)
     series, power = np.zeros(z.shape), near * near
     for n in range(2, 32):
@@ -44,13 +44,13 @@ def _tail(z: np.ndarray, f: np.ufunc, first: int) -> np.ndarray:
 
 
 class _Density:
-    """p(t) t (1 - t) and log-moments of the beta distribution at a distance d from its middle; a <= b."""
+    """The density p(t) t (1 - t) and log-moments of the beta distribution at distance d from t0; needs a <= b."""
 
     def __init__(self, a: np.ndarray, b: np.ndarray, order: int) -> None:
         self.a, self.b, self.middle = a, b, a / (a + b)
         self.height = np.sqrt(a * self.middle_b / (2 * np.pi)) * np.exp(stirling(a + b) - stirling(a) - stirling(b))
         both = _excess(a + b)
-        self.mean_u, self.mean_v = _excess(a) - both, _excess(b) - both  # less log(t0), log(1 - t0)
+        self.mean_u, self.mean_v = _excess(a) - both, _excess(b) - both  # minus log(t0) and log(1 - t0)
         self.cumulants = {
             (j, k): (polygamma(j - 1, a) if k == 0 else 0)
             + (polygamma(k - 1, b) if j == 0 else 0)
@@ -65,7 +65,7 @@ class _Density:
         return self.b / (self.a + self.b)
 
     def weight(self, d: np.ndarray) -> np.ndarray:
-        """With the exponent a d - (a + b) log(1 + t0 (exp(d) - 1)); next to d = 0 as the difference of two squares."""
+        """The weight, with exponent a d - (a + b) log(1 + t0 (exp(d) - 1)); near d = 0 from exact differences."""
         near = np.clip(d, -1, 1)
         close = (self.a + self.b) * _tail(self.middle * np.expm1(near), np.log1p, 0) - self.a * _tail(near, np.expm1, 1)
         return self.height * np.exp(np.where(near == d, close, self.a * d + (self.a + self.b) * self._log_v(d)))
@@ -80,12 +80,12 @@ class _Density:
         return np.log(self.middle + self.middle_b * np.exp(-d))
 
     def logs(self, d: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """U and v."""
+        """The variables u and v."""
         v = self._log_v(d)
         return np.where(d < 1, d + v, -self._log_u(np.maximum(d, 1))) - self.mean_u, v - self.mean_v
 
     def polynomial(self, d: np.ndarray, j: int, k: int) -> np.ndarray:
-        """P_jk by P_(j+1)k = sum of binomials, cumulants and lower ones."""
+        """P_jk by the recurrence P_(j+1)k = sum of binomials, cumulants and lower polynomials."""
         u, v = self.logs(d)
         of: dict[tuple[int, int], np.ndarray] = {(0, 0): np.ones(d.shape)}
         for m in range(j + k + 1):
@@ -106,7 +106,7 @@ class _Density:
 
 
 def _integral(a: np.ndarray, b: np.ndarray, d: np.ndarray, odds: np.ndarray, j: int, k: int) -> np.ndarray:
-    """The derivative of order (j, k), for a <= b; d is the distance of x from the middle, odds log(a / b)."""
+    """The derivative of order (j, k) for a <= b; d is the distance of x from t0, odds is log(a / b)."""
     p = _Density(a, b, j + k)
     u, v = p.logs(d)
     down = u < 0 if k == 0 else v > 0 if j == 0 else d < 0
@@ -137,7 +137,7 @@ def _fraction(p: _Density, d: np.ndarray) -> np.ndarray:
 
 
 def _distance(a: np.ndarray, b: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """logit(x) - log(a / b); where x is close to the middle from the exact difference."""
+    """logit(x) - log(a / b); near t0 from the exact difference."""
     ratio = (x * b - (1 - x) * a) / ((1 - x) * a)
     return np.where(np.abs(ratio) < 0.5, np.log1p(ratio), np.log(x) - np.log1p(-x) - np.log(a / b))
 
@@ -146,12 +146,12 @@ def _inside(a: np.ndarray, b: np.ndarray, x: np.ndarray) -> np.ndarray:
     return (a > 0) & (b > 0) & (x > 0) & (x < 1) & np.isfinite(a) & np.isfinite(b)
 
 
-#: Of the digits of a derivative by small parameters so many are lost at most, as a factor.
+#: The largest loss of accuracy of a derivative for small parameters, as a factor.
 _LOST = 1e7
 
 
 def _check(name: str, a: np.ndarray, b: np.ndarray, j: int, k: int) -> None:
-    """Refuse orders that cancel for small parameters: u is 1 / a there, and its powers leave a number of size 1."""
+    """Refuse orders that cancel for small parameters: there u is 1 / a, and its powers cancel to a number of size 1."""
     for parameter, order in ((a, j), (b, k)):
         wrong = (parameter > 0) & (parameter ** (j + k - 1) < 1 / _LOST) if order else np.zeros(a.shape, bool)
         if wrong.any():
@@ -163,7 +163,7 @@ def _check(name: str, a: np.ndarray, b: np.ndarray, j: int, k: int) -> None:
 
 
 def betainc_derivative(j: int, k: int, name: str = "betainc") -> Callable[..., np.ndarray]:
-    """A kernel of the derivative of order (j, k) by the parameters, for the public function of a name."""
+    """Make a kernel for the derivative of order (j, k) by the parameters; errors name the public function."""
 
     def kernel(a: np.ndarray, b: np.ndarray, x: np.ndarray) -> np.ndarray:
         _check(name, a, b, j, k)
@@ -204,7 +204,7 @@ def _density(j: int, k: int) -> Callable[..., np.ndarray]:
 
 
 def _rows() -> Iterator[Entry]:
-    """The derivatives by a and b, and those of the density, up to a total order."""
+    """The derivatives by a and b of the function and of the density, up to a total order."""
     for j in range(ORDERS + 1):
         for k in range(ORDERS + 1 - j):
             last = j + k == ORDERS

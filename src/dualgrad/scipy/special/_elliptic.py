@@ -1,12 +1,12 @@
-"""Rows of the elliptic integrals of Legendre's form, and of Jacobi's amplitude.
+"""Rows of the elliptic integrals in Legendre's form, and of Jacobi's amplitude.
 
 Every derivative by the parameter is a multiple of one integral,
 
     I_jk(phi, m) = integral from 0 to phi of sin(t)**(2j) (1 - m sin(t)**2)**(-k - 1/2) dt,
 
-whose integrand has one sign, so nothing cancels at m = 0 or m = 1, as it does in the formulas with K and E. With
-tan(t) = sinh(q) and p = 1 - m the integrand is sinh(q)**(2j) cosh(q)**(2k - 2j) (1 + p sinh(q)**2)**(-k - 1/2), which
-is smooth on the scale 1 of q, and on the scale p**-1/2 next to 0 where p is large.
+whose integrand has one sign. So nothing cancels at m = 0 or m = 1, unlike in the formulas with K and E. With tan(t) =
+sinh(q) and p = 1 - m the integrand is sinh(q)**(2j) cosh(q)**(2k - 2j) (1 + p sinh(q)**2)**(-k - 1/2). It is smooth on
+the scale 1 of q, and on the scale p**-1/2 near 0 if p is large.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from ._quadrature import over_intervals
 from ._rows import ORDERS, Entry, by_order, inner, special
 from ._scipy import sp
 
-_SQUARE = "(square(cos({0})) + (1 - y) * square(sin({0})))"  # 1 - y sin(x)**2, exact also next to y = 1
+_SQUARE = "(square(cos({0})) + (1 - y) * square(sin({0})))"  # 1 - y sin(x)**2, exact also near y = 1
 
 
 def _integral(j: int, k: int, p: np.ndarray, end: np.ndarray) -> np.ndarray:
-    """Over q from 0 to an end, by Gauss and Legendre on panels that grow from 1 / sqrt(p) to 1."""
+    """The integral over q from 0 to an end, by Gauss-Legendre quadrature on panels that grow from 1 / sqrt(p) to 1."""
     end = np.minimum(end, 45 + np.log(2 / np.sqrt(np.minimum(p, 1))))
     end = np.where(np.isnan(end) | np.isinf(end), 0.0, end)
     total, low = np.zeros(end.shape), np.zeros(end.shape)
@@ -70,7 +70,7 @@ def _incomplete(j: int, k: int) -> Callable[..., np.ndarray]:
 
 
 def _incomplete_rows() -> Iterator[Entry]:
-    """The integrals with j = k, which follow from F, and those with j = k + 1, from E."""
+    """The integrals with j = k, which follow from F, and with j = k + 1, which follow from E."""
     for name, below in (("elliptic_f", 0), ("elliptic_e", 1)):
         for j in range(1, ORDERS + 1):
             k = j - below

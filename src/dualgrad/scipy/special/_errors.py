@@ -1,8 +1,8 @@
 """Rows of error functions: scaled ones, Dawson's, Voigt's, and the normal distribution.
 
-What cancels in the usual formulas for slopes (1 - 2 x D(x) of Dawson's integral is 1 / x**2 times less than its terms)
-is a function of its own here: a derivative of order x of the function, by Cauchy's integral or by a recurrence whose
-terms have one sign.
+Combinations that cancel in the usual slope formulas are functions of their own here: 1 - 2 x D(x) for Dawson's integral
+D is smaller than its terms by a factor x**-2. Such a function is a derivative of order x, by Cauchy's integral or by a
+recurrence whose terms have one sign.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ _POSITIVE = (0, INF)
 
 
 def _radius(order: int, z: np.ndarray) -> np.ndarray:
-    """Of a circle on which the Faddeeva function stays of one size.
+    """The radius of a circle on which the Faddeeva function keeps its size.
 
-    It meets Re z**2 < 0 below the real axis only next to 0.
+    The circle meets Re z**2 < 0 below the real axis only near 0.
     """
     return np.maximum(0.6 * np.abs(z), max(0.7, (order / 2) ** 0.5))
 
 
 @by_order
 def _erfcx_decay(order: int, x: np.ndarray) -> np.ndarray:
-    """2/sqrt(pi) times the integral of (2t)**k exp(-t*t - 2xt): with D_k+1 = 2 k D_k-1 - 2 x D_k where x < 0."""
+    """2/sqrt(pi) times the integral of (2t)**k exp(-t*t - 2xt); D_k+1 = 2 k D_k-1 - 2 x D_k where x < 0."""
     if order == 0:
         return sp.erfcx(x)
     right = np.maximum(x, 0)
@@ -51,7 +51,7 @@ def _dawsn_derivative(order: int, x: np.ndarray) -> np.ndarray:
 
 
 def _faddeeva(order: int, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """The derivative of order k of w(z); below the real axis, where w grows, by w(z) = 2 exp(-z*z) - w(-z)."""
+    """The derivative of order k of w(z); below the real axis, where w grows, from w(z) = 2 exp(-z*z) - w(-z)."""
     z = x + 1j * y
     if order == 0:
         return sp.wofz(z)
@@ -62,7 +62,7 @@ def _faddeeva(order: int, x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def _normal_density(x: np.ndarray) -> np.ndarray:
-    """With the square of x as the exact square of its leading half, and the rest."""
+    """The normal density. The square of x is split into the exact square of its leading half and a rest."""
     head = x.astype(np.float32).astype(np.float64)
     head = np.where(np.isfinite(head), head, x)
     rest = np.where(np.isfinite(x), (x - head) * (x + head), 0.0)
@@ -73,13 +73,13 @@ def _normal_hazard(x: np.ndarray) -> np.ndarray:
     return np.where(x > 0, _normal_density(x) / sp.ndtr(x), np.sqrt(2 / np.pi) / sp.erfcx(-x / np.sqrt(2)))
 
 
-#: The zero of erfc next to the axis: the logarithm of erfc is analytic on the right of it.
+#: The zero of erfc nearest to the real axis: the logarithm of erfc is analytic to the right of it.
 _ZERO_OF_ERFC = complex(-1.3548, 1.9915)
 
 
 @by_order
 def _normal_hazard_derivative(order: int, x: np.ndarray) -> np.ndarray:
-    """Up to x = 1 from the logarithm of erfcx, beyond by h' = -h (x + h), whose terms cancel more the smaller x is."""
+    """Up to x = 1 from the logarithm of erfcx; beyond, from h' = -h (x + h), which cancels more for smaller x."""
     if order == 0:
         return _normal_hazard(x)
     t = -np.minimum(x, 1) / np.sqrt(2)
@@ -98,7 +98,7 @@ def _normal_hazard_derivative(order: int, x: np.ndarray) -> np.ndarray:
     return np.where(x > 1, h[order], left)
 
 
-#: How often a Voigt profile can be differentiated by its place: twice for each slope by the deviation.
+#: The highest derivative of a Voigt profile by its place: two for each slope by the deviation.
 _VOIGT_ORDERS = 2 * ORDERS
 
 
@@ -109,7 +109,7 @@ def _voigt(order: int, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarra
 
 
 def _voigt_rows() -> Iterator[Entry]:
-    """A profile spreads as heat does, so its slope by y is y times the second one by x: chains of scales cancel."""
+    """A profile spreads like heat, so its slope by y is y times the second slope by x: chains of scales cancel."""
     for k, (name, part, other) in itertools.product(
         range(1, _VOIGT_ORDERS + 1), (("real", np.real, "-voigt_imag"), ("imag", np.imag, "voigt_real"))
     ):

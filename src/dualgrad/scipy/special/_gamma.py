@@ -1,7 +1,7 @@
 """Rows of the gamma function, its reciprocal and quotients, and of the information measures.
 
-Slopes of quotients are differences of digamma functions. Where their arguments are close, the difference is a function
-of its own (``polygamma_difference``), which does not cancel.
+Slopes of quotients are differences of digamma functions. For close arguments the difference is a separate function
+(``polygamma_difference``), which does not cancel.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def digamma_excess(x: np.ndarray) -> np.ndarray:
 
 
 def stirling(a: np.ndarray) -> np.ndarray:
-    """What log(gamma(a)) has beyond (a - 1/2) log(a) - a + log(2 pi) / 2."""
+    """The remainder of log(gamma(a)) after (a - 1/2) log(a) - a + log(2 pi) / 2."""
     series = sum(c / a ** (2 * n + 1) for n, c in enumerate(_STIRLING))
     direct = sp.gammaln(a) - ((a - 0.5) * np.log(a) - a + 0.5 * math.log(2 * math.pi))
     return np.where(a >= 12, series, direct)
@@ -42,10 +42,10 @@ def stirling(a: np.ndarray) -> np.ndarray:
 
 @by_order
 def polygamma_difference(order: int, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Polygamma of order k at x + y less that at x.
+    """The polygamma function of order k at x + y minus its value at x.
 
-    For small y / x the Taylor series; for digamma with a large x logarithm and asymptotic series, whose first term is
-    exact; otherwise as it is written.
+    Uses the Taylor series for small y / x. For digamma with a large x it uses the logarithm and the asymptotic series,
+    whose first term is exact; otherwise the plain difference.
     """
     direct = polygamma(order, x + y) - polygamma(order, x)
     close = (np.abs(y) <= 0.1 * x) & (x > 0)
@@ -66,7 +66,7 @@ def _short(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def _beta_by_one(order: int, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """By x of c / x + c / y, where c has no poles; its logarithm's slopes are differences of polygamma functions.
+    """The derivative by x of c / x + c / y. Here c has no poles, and log(c) has polygamma differences as slopes.
 
     All terms have the sign of (-1)**order.
     """
@@ -79,10 +79,11 @@ def _beta_by_one(order: int, x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def _beta_by_both(j: int, k: int, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """The integral of t**(x - 1) (1 - t)**(y - 1) log(t)**j log(1 - t)**k, which does not change its sign.
+    """The integral of t**(x - 1) (1 - t)**(y - 1) log(t)**j log(1 - t)**k, whose integrand has one sign.
 
-    The trapezoidal rule over d = logit(t) is exact to all digits: the transform of the integrand falls as the product
-    of two gamma functions does. Where t is small, log(1 - t)**k is as t**k, so no end falls slower than exp(-abs(d)).
+    The trapezoidal rule over d = logit(t) is exact to all digits, since the Fourier transform of the integrand falls
+    like a product of two gamma functions. For small t, log(1 - t)**k behaves like t**k, so no end falls slower than
+    exp(-abs(d)).
     """
     a, b = x + k, y + j
     width = np.sqrt(1 / a + 1 / b)
@@ -110,9 +111,9 @@ def _beta_rows() -> Iterator[Entry]:
 
 
 def _betaln(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """SciPy's, but for a large operand, where it is a difference of logarithms of gamma functions.
+    """SciPy's function, except for a large operand, where it is a difference of logarithms of gamma functions.
 
-    There these are Stirling's, and what is equal in both is left out.
+    There both logarithms are Stirling's, and their common parts are left out.
     """
     big, small = np.maximum(x, y), np.minimum(x, y)
     log_total, spread = np.log(big + small), np.log1p(small / big)

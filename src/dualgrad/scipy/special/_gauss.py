@@ -1,6 +1,6 @@
-"""Gauss's hypergeometric function, which has four operands, one more than a row.
+"""Gauss's hypergeometric function, which has four operands, one more than a row can have.
 
-It is a primitive for each order of its derivative by the last operand, a rule each.
+Each derivative by the last operand, up to an order, is a primitive of its own with a rule.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ _HIGHEST = 12
 
 
 def _raised(n: int) -> Primitive:
-    """The function with all parameters raised by n, whose slope by the last operand is the one raised by n + 1."""
+    """The function with all parameters raised by n; its slope by the last operand is the function raised by n + 1."""
 
     def kernel(a: np.ndarray, b: np.ndarray, c: np.ndarray, x: np.ndarray) -> np.ndarray:
-        return np.asarray(sp.hyp2f1(a.real + n, b.real + n, c.real + n, x))  # all of one type, so complex with x
+        return np.asarray(sp.hyp2f1(a.real + n, b.real + n, c.real + n, x))  # all of one type: complex if x is
 
     def slope(moved: Tensor, out: Tensor, a: Tensor, b: Tensor, c: Tensor, x: Tensor) -> Tensor:
         if n == _HIGHEST:
@@ -56,7 +56,7 @@ def hyp2f1(a: Any, b: Any, c: Any, z: Any) -> Tensor:
     a, b, c : Tensor, numpy.ndarray or number
         Real parameters, of shapes that broadcast; integers become float32.
     z : Tensor, numpy.ndarray or number
-        Real or complex. The result is nan for a real z > 1, and has its cut there.
+        Real or complex. The result is nan for a real z > 1, where the cut lies.
 
     Returns
     -------
@@ -66,8 +66,8 @@ def hyp2f1(a: Any, b: Any, c: Any, z: Any) -> Tensor:
     Raises
     ------
     NotImplementedError
-        If it is differentiated by a parameter, for which no formula is known, by `z` more than 12 times, or by jets:
-        the series of slopes has no end in which they would close. Nested gradients are derivatives of higher order.
+        If it is differentiated by a parameter, for which no formula is known; by `z` more than 12 times; or by jets,
+        which would need an endless series of slopes. Nested gradients give derivatives of higher order.
     ValueError
         If the shapes do not broadcast.
 

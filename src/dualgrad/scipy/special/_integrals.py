@@ -1,6 +1,6 @@
 """Rows of exponential, trigonometric and Fresnel integrals, of Spence's function, and of powers and their inverses.
 
-Quotients that are analytic at 0, such as (exp(x) - 1) / x, have rows for all their derivatives, integrals over [0, 1]
+Quotients that are analytic at 0, such as (exp(x) - 1) / x, have rows for all their derivatives: integrals over [0, 1]
 whose integrands have one sign.
 """
 
@@ -49,7 +49,7 @@ def _log1p_ratio(order: int, x: np.ndarray) -> np.ndarray:
 
 
 def _expn(n: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Also of orders below 1, which are exp(-x) times a polynomial in 1 / x."""
+    """`expn`, also for orders below 1, which are exp(-x) times a polynomial in 1 / x."""
     n, x = np.where(n == np.round(n), n, np.nan), np.where(x < 0, np.nan, x)
     out = sp.expn(np.maximum(np.nan_to_num(n), 0).astype(np.int64), x)
     for m in np.unique(-n[n <= 0]):

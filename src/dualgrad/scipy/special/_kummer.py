@@ -1,10 +1,10 @@
 """Rows of Kummer's function 1F1(a; b; x), differentiable by its parameters where its series does not cancel.
 
-The term of order n is multiplied by (a + n) x / ((b + n) (n + 1)) from one to the next. With a + da and b + db in the
-place of a and b, and powers of da and db up to an order kept, the same recurrence gives the derivatives by a and b.
-For positive a, b and x every coefficient keeps one sign, so the sums are right to the last digits. For negative x the
-series is that of exp(x) 1F1(b - a; b; -x). How much cancels is known from the sum of the sizes: where more than half
-of the digits would be lost, or the series is too long, a derivative by a parameter is refused.
+Each term of the series is the previous one times (a + n) x / ((b + n) (n + 1)). With a + da and b + db in place of a
+and b, truncated in powers of da and db, the same recurrence gives the derivatives by a and b. For positive a, b and x
+every coefficient keeps one sign, so the sums are accurate to the last digits. For negative x the series is exp(x) 1F1(b
+- a; b; -x). The sum of absolute values shows how much cancels. A derivative by a parameter is refused if more than half
+of the digits would be lost or the series is too long.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from ._scipy import sp
 
 _ANY, _POSITIVE = (-INF, INF), (0, INF)
 _TERMS = 3000
-_LOST = 1e8  # the largest ratio of the sum of sizes to the sum
+_LOST = 1e8  # the largest allowed ratio of the sum of absolute values to the absolute sum
 
 Coefficients = dict[tuple[int, int], np.ndarray]
 
 
 def _times(term: Coefficients, a: np.ndarray, b: np.ndarray, ratio: np.ndarray | float) -> None:
-    """Multiply by ratio (a + da) / (b + db)."""
+    """Multiply a truncated power series by ratio (a + da) / (b + db)."""
     for i, j in reversed(term):
         term[i, j] = (term[i, j] * a + (term[i - 1, j] if i else 0.0)) * ratio
     for i, j in term:
@@ -40,7 +40,7 @@ def _one(shape: tuple[int, ...], order: int) -> Coefficients:
 
 
 def _series(a: np.ndarray, b: np.ndarray, x: np.ndarray, order: int) -> tuple[Coefficients, Coefficients]:
-    """The coefficients of powers of da and db, and the sums of the sizes of their terms."""
+    """The coefficients of powers of da and db, and the sums of the absolute values of their terms."""
     term, total, sizes = (_one(x.shape, order) for _ in range(3))
     for n in range(_TERMS):
         _times(term, a + n, b + n, x / (n + 1))
@@ -56,7 +56,7 @@ def _series(a: np.ndarray, b: np.ndarray, x: np.ndarray, order: int) -> tuple[Co
 
 
 def _for_negative(of: Coefficients, scale: np.ndarray, sign: int) -> Coefficients:
-    """Coefficients of exp(x) f(b - a, b) from those of f; sizes for sign 1."""
+    """Coefficients of exp(x) f(b - a, b) from the coefficients of f; for the sums of absolute values, sign is 1."""
     out = {k: np.zeros(scale.shape) for k in of}
     for (i, j), v in of.items():
         for k in range(i + 1):  # (db - da)**i
@@ -65,7 +65,7 @@ def _for_negative(of: Coefficients, scale: np.ndarray, sign: int) -> Coefficient
 
 
 def _derivative(i: int, j: int, k: int) -> Callable[..., np.ndarray]:
-    """Of order i by a, j by b and k by x: by x they are (a)_k / (b)_k times 1F1(a + k; b + k; x)."""
+    """Make the derivative of order i by a, j by b and k by x, from (a)_k / (b)_k times 1F1(a + k; b + k; x)."""
 
     def kernel(a: np.ndarray, b: np.ndarray, x: np.ndarray) -> np.ndarray:
         out = np.full(x.shape, np.nan)

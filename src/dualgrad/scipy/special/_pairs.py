@@ -1,6 +1,6 @@
-"""Functions of several results, or complex ones, made of several rows: integrals, Airy, elliptic and Hankel functions.
+"""Functions with several or complex results, made of several rows: integrals, Airy, elliptic and Hankel functions.
 
-Where SciPy returns a tuple, so do these.
+They return tuples where SciPy does.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ def _pair(name: str, first: str, second: str, x: Any) -> tuple[Tensor, Tensor]:
 def sici(x: Any) -> tuple[Tensor, Tensor]:
     """The sine and the cosine integral.
 
-    The integral of sin(t) / t from 0 to x, and Euler's constant plus log(x) plus that of (cos(t) - 1) / t. The slopes
-    are sin(x) / x, a spherical Bessel function, and cos(x) / x.
+    The integral of sin(t) / t from 0 to x, and Euler's constant plus log(x) plus the integral of (cos(t) - 1) / t. The
+    slopes are sin(x) / x, a spherical Bessel function, and cos(x) / x.
 
     Parameters
     ----------
@@ -143,8 +143,8 @@ def airy(x: Any) -> tuple[Tensor, Tensor, Tensor, Tensor]:
 def ellipj(u: Any, m: Any) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Jacobi's elliptic functions of u for the parameter m, differentiable by both.
 
-    They are functions of the amplitude, am: sn = sin(am), cn = cos(am), dn = sqrt(1 - m sn**2). It is the inverse of
-    the incomplete integral of the first kind, F(am, m) = u, from which its slopes follow.
+    They are functions of the amplitude am: sn = sin(am), cn = cos(am), dn = sqrt(1 - m sn**2). The amplitude inverts
+    the incomplete integral of the first kind, F(am, m) = u; its slopes follow from that.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ def ellipj(u: Any, m: Any) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     ValueError
         If the shapes do not broadcast.
     TypeError
-        If an operand is complex, or no number, Tensor or array.
+        If an operand is complex, or not a number, Tensor or array.
 
     Examples
     --------
@@ -286,7 +286,7 @@ def wofz(z: Any) -> Tensor:
     Returns
     -------
     Tensor
-        Complex, of the shape of `z`. Its real part is the Voigt profile, up to scales.
+        Complex, of the shape of `z`. Up to scales, its real part is the Voigt profile.
 
     Raises
     ------

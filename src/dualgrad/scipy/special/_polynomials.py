@@ -1,6 +1,6 @@
-"""Rows of orthogonal polynomials and hypergeometric functions, whose slopes are neighbours in degree and parameters.
+"""Rows of orthogonal polynomials and hypergeometric functions, whose slopes have a shifted degree and parameters.
 
-The degree may be real, as in SciPy. By it, and by the parameters, no formula is known.
+The degree may be real, as in SciPy. Derivatives by the degree and the parameters have no known formula.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def _spherical_legendre(n: np.ndarray, m: np.ndarray, theta: np.ndarray) -> np.n
 
 
 def _from_one(f: np.ufunc) -> Callable[..., np.ndarray]:
-    """A function of degree 0 and more; below, 0, which is what the factor of the slope makes of it."""
+    """Extend a function of degree 0 and more by 0 below, where the factor of the slope is 0, too."""
     whole = "dd->d" not in f.types and "ddd->d" not in f.types
 
     def kernel(n: np.ndarray, *rest: np.ndarray) -> np.ndarray:

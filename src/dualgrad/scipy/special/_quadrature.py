@@ -1,4 +1,4 @@
-"""Integrals and derivatives of analytic functions by sums: kernels whose integrands do not change their sign."""
+"""Integrals and derivatives of analytic functions by sums, for kernels whose integrands keep their sign."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ __all__ = ["on_a_circle", "over_intervals", "over_the_unit_interval", "rule"]
 
 @functools.cache
 def rule(count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Nodes and weights of Gauss and Legendre's rule on [0, 1], right to the last digit.
+    """Nodes and weights of the Gauss-Legendre rule on [0, 1], accurate to the last digit.
 
-    NumPy's nodes are; its weights lose four digits. These come from one step of Newton's method in 40 digits, and
-    w = 2 / ((1 - x*x) P'(x)**2).
+    NumPy's nodes are accurate, but its weights lose four digits. These come from one step of Newton's method in 40
+    digits, and w = 2 / ((1 - x*x) P'(x)**2).
     """
     nodes, weights = [], []
     with decimal.localcontext(prec=40):
@@ -42,13 +42,13 @@ def _legendre(n: int, x: decimal.Decimal) -> tuple[decimal.Decimal, decimal.Deci
 def over_the_unit_interval(
     f: Callable[[np.ndarray], np.ndarray], shape: tuple[int, ...], count: int = 60
 ) -> np.ndarray:
-    """The integral from 0 to 1 of a function of nodes, which stand along an axis before those of the result."""
+    """The integral from 0 to 1 of a function of nodes. The nodes lie along an axis before the axes of the result."""
     nodes, weights = rule(count)
     return np.asarray(np.tensordot(weights, f(nodes.reshape(-1, *[1] * len(shape))), 1))
 
 
 def over_intervals(f: Callable[[np.ndarray], np.ndarray], start: np.ndarray, length: np.ndarray) -> np.ndarray:
-    """The integrals of a function over an interval for each element, by 20 nodes each."""
+    """The integrals of a function over an interval for each element, with 20 nodes each."""
     return length * over_the_unit_interval(lambda s: f(start + s * length), start.shape, 20)
 
 
@@ -57,10 +57,10 @@ def on_a_circle(
 ) -> np.ndarray:
     """A derivative of an analytic function by Cauchy's integral over a circle around z.
 
-    The trapezoidal rule on a circle converges like (radius / distance of the nearest singular point)**count. What
-    rounding costs is the ratio of the largest value on the circle to the derivative times radius**order / order!, so
-    the circle should be as large as it can be where the function stays of one size. A part exp(-z*z) of the function
-    turns many times along the circle: with 96 nodes 3e-7 of a derivative of Voigt's profile were wrong, with 256 none.
+    The trapezoidal rule on a circle converges like (radius / distance of the nearest singular point)**count. Rounding
+    is amplified by the ratio of the largest value on the circle to the derivative times radius**order / order!. So the
+    circle should be as large as possible while the function keeps its size. A factor exp(-z*z) oscillates many times
+    along the circle: with 96 nodes a derivative of Voigt's profile had an error of 3e-7, with 256 none.
     """
     turn = np.exp(2j * math.pi * (np.arange(count) + 0.5) / count)
     total = np.tensordot(turn**-order, f(z + radius * turn.reshape(-1, *[1] * z.ndim)), 1)

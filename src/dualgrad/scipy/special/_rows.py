@@ -1,8 +1,8 @@
-"""How a special function is stated, once: its value by SciPy, its slopes by other functions of the table.
+"""Definition of special functions as rows: the value from SciPy, the slopes from other functions of the table.
 
-A row has the form of those of the built-in table (`dualgrad._table`). Its partial derivatives are expressions of rows,
-built in or of this table, so derivatives of every order follow by closure, in every mode. The kernel beside it is a
-ufunc of SciPy, whose compiled loops are used directly, or a function of NumPy arrays.
+A row has the form of the built-in table's rows (`dualgrad._table`). Its partial derivatives are expressions of rows,
+built in or of this table, so derivatives of every order follow by closure, in every mode. Its kernel is a SciPy ufunc,
+whose compiled loops are used directly, or a function of NumPy arrays.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ __all__ = [
     "HIGHEST", "ORDERS", "Entry", "by_order", "inner", "not_above", "real", "registered", "row_applied", "special",
 ]  # fmt: skip
 
-#: Tells these rows apart from primitives that users define; errors show it.
+#: Separates these rows from primitives that users define; errors show it.
 PREFIX = "special_"
 
-#: How often functions can be differentiated by parameters that have a row for each derivative.
+#: The highest derivative by parameters that have a row for each derivative.
 ORDERS = 6
 
 _CALL = re.compile(r"\b([a-z_]\w*)\(")
@@ -42,11 +42,11 @@ _NAMED = {
 
 
 class Entry(NamedTuple):
-    """A row, its kernel, where tests take their points, and how exact it is.
+    """A row, its kernel, the test intervals and the accuracy.
 
-    `sampled` is an interval for each operand; where it is smaller than the domain, what lies outside is too large or
-    too small for a number, or for the reference. `within` is the largest error in the unit of
-    `tests/special_accuracy.py`, for value and derivatives.
+    `sampled` is an interval for each operand. Where it is smaller than the domain, values outside overflow, underflow
+    or have no reference. `within` is the largest error of value and derivatives, in the unit of
+    `tests/special_accuracy.py`.
     """
 
     row: Row
@@ -63,7 +63,7 @@ def special(
     within: float = 16.0,
     **rest: Any,
 ) -> Entry:
-    """A public function."""
+    """Define a public function."""
     return _entry(name, kernel, partials, sampled, within, function=name, **rest)
 
 
@@ -75,7 +75,7 @@ def inner(
     within: float = 16.0,
     **rest: Any,
 ) -> Entry:
-    """A function that appears in slopes only."""
+    """Define a function that appears only in slopes."""
     return _entry(name, kernel, partials, sampled, within, **rest)
 
 
@@ -96,7 +96,7 @@ _PIECE = 8192
 
 
 def _in_pieces(f: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
-    """A kernel from a function of one-dimensional arrays of float64; inf and nan are results, and no warnings."""
+    """Make a kernel from a function of float64 vectors. It may return inf and nan, without warnings."""
 
     def kernel(*operands: np.ndarray) -> np.ndarray:
         xs = np.broadcast_arrays(*[np.asarray(x, np.float64) for x in operands])
@@ -119,7 +119,7 @@ def not_above(name: str, what: str, values: Any, most: float) -> None:
 
 
 def by_order(f: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
-    """A kernel whose first operand is a whole number, from a function of an int and arrays; nan for other numbers."""
+    """Make a kernel from a function of an int and arrays: the first operand is a whole number, others give nan."""
 
     def kernel(order: np.ndarray, *xs: np.ndarray) -> np.ndarray:
         order = np.broadcast_to(order, xs[0].shape)
@@ -134,7 +134,7 @@ def by_order(f: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
 
 
 def registered(entries: Iterable[Entry], module: str) -> dict[str, Callable[..., Tensor]]:
-    """Give every row its opcode; the public functions by name."""
+    """Register every row. Returns the public functions by name."""
     entries = list(entries)
     table = {entry.row.name: entry.row for entry in entries}
     made = {}
@@ -184,7 +184,7 @@ def row_applied(name: str, *operands: Tensor) -> Tensor:
 
 
 def real(name: str, *operands: Any) -> list[Tensor]:
-    """Operands as tensors of the float type that they have together; integers become float32."""
+    """Convert operands to tensors of their common float type; integers become float32."""
     try:
         common = common_type(*operands)
     except TypeError as error:

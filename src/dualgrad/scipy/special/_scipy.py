@@ -1,4 +1,4 @@
-"""SciPy's special functions, imported when the table that is made of them is."""
+"""SciPy's special functions, imported together with the table that uses them."""
 
 from __future__ import annotations
 

@@ -1,13 +1,13 @@
 """Rows of Student's t distribution, differentiable by its degrees of freedom, and of its inverse.
 
-Let s = t / sqrt(n), and g(n, s) = (1 + s*s)**(-(n + 1) / 2) / B(1/2, n / 2) the density of s. Its logarithm has simple
-derivatives by n: L = (digamma((n + 1) / 2) - digamma(n / 2) - log1p(s*s)) / 2, then differences of polygamma functions
-alone. So at a fixed s
+Let s = t / sqrt(n), and let g(n, s) = (1 + s*s)**(-(n + 1) / 2) / B(1/2, n / 2) be the density of s. Its logarithm has
+simple derivatives by n: first L = (digamma((n + 1) / 2) - digamma(n / 2) - log1p(s*s)) / 2, then differences of
+polygamma functions. So at fixed s
 
     T_k  =  d^k g / dn^k / sqrt(n)  =  the density of t times the complete Bell polynomial of L and its derivatives,
-    E_k  =  d^k F / dn^k            =  sign(t) / 2^(k + 1) times that of the incomplete beta function by its parameter,
+    E_k  =  d^k F / dn^k            =  sign(t) / 2^(k + 1) times the k-th slope of betainc by its parameter,
 
-and dE_k / dt = T_k; the chain rule leads from a fixed s to a fixed t.
+and dE_k / dt = T_k; the chain rule converts from fixed s to fixed t.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def _shape(order: int) -> Callable[..., np.ndarray]:
 
     def kernel(n: np.ndarray, t: np.ndarray) -> np.ndarray:
         square, half = t * t, n / 2
-        near = square < n  # the smaller part of 1 is formed without cancelling
+        near = square < n  # the smaller part of 1 is computed without cancellation
         found = np.where(near, 1.0, -1.0)
         found[near] *= by_b(np.full(half[near].shape, 0.5), half[near], (square / (n + square))[near])
         far = ~near
@@ -60,7 +60,7 @@ def _shape(order: int) -> Callable[..., np.ndarray]:
 
 
 def _rows() -> Iterator[Entry]:
-    """T_k and E_k."""
+    """The rows of T_k and E_k."""
     for k in range(ORDERS + 1):
         last = k == ORDERS
         falling = f"(x + 1) * student_density_{k}(x, y)"

@@ -1,4 +1,4 @@
-"""Functions with settings, composed of rows and of `dualgrad.ops`: sums of exponentials, counts, constants."""
+"""Functions with settings, composed of rows and `dualgrad.ops`: sums of exponentials, counts, constants."""
 
 from __future__ import annotations
 
@@ -150,9 +150,9 @@ def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, r
     a : Tensor or numpy.ndarray
         The exponents.
     axis : int or tuple of int, optional
-        What to sum over; None for all.
+        The axes to sum over; None means all.
     b : Tensor or numpy.ndarray, optional
-        Weights, of a shape that broadcasts with that of `a`; negative ones too.
+        Weights of a shape that broadcasts with `a`; they may be negative.
     keepdims : bool, default False
         Keep the axes with length 1.
     return_sign : bool, default False
@@ -161,7 +161,7 @@ def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, r
     Returns
     -------
     Tensor, or tuple of two
-        nan where the sum is negative and its sign was not asked for.
+        nan where the sum is negative, unless its sign is returned.
 
     Examples
     --------
