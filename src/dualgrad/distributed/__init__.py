@@ -1,7 +1,7 @@
-"""Work on many processes and machines: rows by shards, sums over them, derivatives by blocks of columns.
+"""Work on many processes and machines: shards of rows, sums over them, derivatives by blocks of columns.
 
-An engine that exists does the work: joblib, Dask, Ray or MPI. `connect` returns its workers; `Shards` are rows that
-stay with them. None of the packages is imported before it is asked for.
+An existing engine does the work: joblib, Dask, Ray or MPI. `connect` returns its workers; `Shards` are rows that stay
+with them. Each of these packages is imported on first use.
 """
 
 from __future__ import annotations

@@ -1,15 +1,15 @@
-"""Backends: what the rest asks of an engine, and the one that is this process.
+"""Backends: the interface to an engine, and the backend of this process.
 
 Design
 ------
-A backend runs tasks on workers. A *task* is a function of one item and of what all items share. It can be run again,
-and elsewhere: it depends on its arguments alone and changes nothing. So an engine may repeat the tasks of a worker that
-died. Results are kept by the number of the item; a result that comes twice replaces itself.
+A backend runs tasks on workers. A *task* is a function of one item and of arguments that all items share. It depends on
+its arguments alone and changes nothing, so it can be run again, also elsewhere. So an engine may repeat the tasks of a
+dead worker. Results are stored by the number of the item; a repeated result replaces the first.
 
-*Objects that stay.* `place` has objects made where they will live, and returns handles; a task is given the object of
-a handle. `share` gives one object to all workers. Both are there until `close`.
+*Objects that stay.* `place` makes objects where they will live, and returns handles; a task gets the object of a
+handle. `share` gives one object to all workers. Both last until `close`.
 
-There are four methods, of which an engine needs `map` at least: the defaults of the others are written with it.
+Of the four methods an engine must define `map`; the defaults of the others call it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = ["Backend", "Content", "Handle", "InProcess", "WorkerDiedError", "chec
 
 
 class WorkerDiedError(RuntimeError):
-    """A worker died, and its engine does not replace it; no result of the call was returned.
+    """A worker died, and its engine does not replace it. The call returned no result.
 
     Examples
     --------
@@ -46,7 +46,7 @@ class Handle:
 
 
 class Content:
-    """Bytes that all workers have, and their digest; `handle` stands for them in calls of `map`."""
+    """Bytes that all workers have, and their digest. Calls of `map` take `handle` in place of the bytes."""
 
     def __init__(self, digest: str, handle: Any) -> None:
         self.digest = digest
@@ -54,7 +54,7 @@ class Content:
 
 
 def run(settings: tuple[int, str], task: Callable[..., Any], item: Any, *shared: Any) -> Any:
-    """What a worker executes: a task, with the objects of its handles, by the settings of its backend."""
+    """Execute a task in a worker, with the objects of its handles and the settings of its backend."""
     threads, default_dtype = settings
     with BUSY:
         set_threads(threads)
@@ -63,17 +63,17 @@ def run(settings: tuple[int, str], task: Callable[..., Any], item: Any, *shared:
 
 
 def called(function: Callable[..., Any], *args: Any) -> Any:
-    """What a function returns: a task of an engine that runs whatever it is given."""
+    """Call a function: a task for engines that run any function."""
     return function(*args)
 
 
 def found(x: Any) -> Any:
-    """The object of a handle; anything else is itself."""
+    """The object of a handle; any other object is returned as it is."""
     return x.get() if isinstance(x, Handle) else x
 
 
 def checked_count(name: str, what: str, count: Any, least: int = 1) -> int:
-    """A number of things, as an int."""
+    """Check a count. Returns it as an int."""
     if isinstance(count, bool) or not hasattr(count, "__index__"):
         raise TypeError(f"{name}: {what} is {count!r}; expected an int")
     number = int(count.__index__())
@@ -83,7 +83,7 @@ def checked_count(name: str, what: str, count: Any, least: int = 1) -> int:
 
 
 def checked_threads(threads: Any, processes: int) -> int:
-    """The threads of each worker; by default so many that processors are not shared."""
+    """The threads of each worker; by default few enough that workers share no processor."""
     if threads is None:
         return threads_for(processes)
     count = checked_count("connect", "threads_per_worker", threads)
@@ -93,14 +93,14 @@ def checked_threads(threads: Any, processes: int) -> int:
 
 
 class Backend:
-    """Workers of an engine; `connect` makes it. A subclass may bring another engine.
+    """Workers of an engine; `connect` makes it. A subclass may support another engine.
 
     Parameters
     ----------
     name : str
         The engine, for messages.
     workers : int
-        How many tasks run at once.
+        The number of tasks that run at once.
     threads_per_worker : int
         Threads of recorded programs and of NumPy's products in each worker.
 
@@ -109,11 +109,12 @@ class Backend:
     name, workers, threads_per_worker
         As given.
     elsewhere : bool
-        Whether tasks run in other processes than this one; of this class true.
+        True if tasks run in other processes; True for this class.
 
     Notes
     -----
-    A subclass needs `map`. An engine that can keep objects in its workers has `place` and `share` too, one that lets
+    A subclass needs `map`. An engine that can keep objects in its workers also has `place` and `share`; an engine whose
+    workers can add up among themselves has `reduce`. The end of a ``with`` statement closes the backend.
     workers add up among themselves has `reduce`. After ``with`` the backend is closed.
 
     Examples
@@ -144,15 +145,15 @@ class Backend:
         self.close()
 
     def map(self, task: Callable[..., Any], items: Sequence[Any], *shared: Any) -> list[Any]:
-        """``[task(item, *shared) for item in items]`` by the workers, in order. Handles stand for their objects."""
+        """Compute ``[task(item, *shared) for item in items]`` in the workers. Tasks get the objects of handles."""
         raise NotImplementedError(f"{type(self).__name__} has no map")
 
     def place(self, makers: Sequence[Callable[[], Any]]) -> list[Any]:
-        """Have each object made where it will live; return a handle of each."""
+        """Make each object where it will live. Returns a handle of each."""
         return [maker() for maker in makers]
 
     def share(self, content: bytes, former: Content | None = None) -> Content:
-        """Bytes for all workers. `former` is returned if it has the same ones."""
+        """Send bytes to all workers. Returns `former` if it has the same bytes."""
         digest = digest_of(content)
         if former is not None and former.digest == digest:
             return former
@@ -161,25 +162,25 @@ class Backend:
     def reduce(
         self, task: Callable[..., Any], combine: Callable[[Any, Any], Any], items: Sequence[Any], *shared: Any
     ) -> Any:
-        """``task(item, *shared)`` for each item, combined by pairs; `combine` is associative but for rounding."""
+        """Compute ``task(item, *shared)`` for each item; combine by pairs. `combine` is associative up to rounding."""
         return combined(combine, self.map(task, items, *shared))
 
     def agreed(self, thing: Any) -> Any:
-        """An object that all go by, where several processes execute the program side by side: that of the first."""
+        """The object of the first process, for all processes that run the program side by side."""
         return thing
 
     @property
     def settings(self) -> tuple[int, str]:
-        """What each worker sets before a task: its threads, and the default type that is chosen here."""
+        """The settings of each worker before a task: its threads, and this process's default type."""
         return self.threads_per_worker, get_default_dtype().name
 
     @property
     def writes(self) -> bool:
-        """Whether this process is the one that writes files and prints."""
+        """True if this process writes files and prints."""
         return True
 
     def close(self) -> None:
-        """Give back what was placed, and stop what was started. It may be called again."""
+        """Release placed objects, and stop started processes. It may be called again."""
         self.closed = True
 
     def _sent(self, content: bytes) -> Any:
@@ -187,7 +188,7 @@ class Backend:
 
 
 def combined(combine: Callable[[Any, Any], Any], parts: Sequence[Any]) -> Any:
-    """Parts combined by pairs, level by level."""
+    """Combine parts by pairs, level by level."""
     if not parts:
         raise ValueError("nothing to combine")
     left = list(parts)
@@ -198,14 +199,14 @@ def combined(combine: Callable[[Any, Any], Any], parts: Sequence[Any]) -> Any:
 
 
 def ranges(count: int, parts: int) -> list[tuple[int, int]]:
-    """`count` things in at most so many runs of nearly equal length, none of them empty."""
+    """Divide `count` items into at most `parts` non-empty ranges of nearly equal length."""
     parts = max(1, min(parts, count))
     ends = [math.floor(k * count / parts) for k in range(parts + 1)]
     return list(itertools.pairwise(ends))
 
 
 class InProcess(Backend):
-    """Workers that take turns in one process: what other engines are compared with."""
+    """Workers that take turns in this process: the reference for other engines."""
 
     elsewhere = False
 

@@ -1,6 +1,6 @@
-"""Sparse Hessians and Jacobians by groups of colours, each group by a worker.
+"""Sparse Hessians and Jacobians by groups of colours, each computed by a worker.
 
-The pattern and the colours are found here, once; a worker gets the seeds of some colours, and returns the products.
+This process finds the pattern and the colours once. A worker gets the seeds of some colours, and returns the products.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .functions import Kept, Sending, as_sent, unpacked
 
 __all__ = ["sparse_hessian", "sparse_jacobian"]
 
-COLOURS = 8  # of a group, by default
+COLOURS = 8  # colours of a group, by default
 
 
 def sparse_hessian(
@@ -31,7 +31,7 @@ def sparse_hessian(
     ordering: str = "best",
     pattern: Any = None,
 ) -> Callable[..., Any]:
-    """The Hessian of a function few of whose variables appear together, by groups of colours.
+    """Compute the sparse Hessian of a function by groups of colours.
 
     Parameters
     ----------
@@ -40,18 +40,18 @@ def sparse_hessian(
     backend : Backend, str, or an object of an engine
         As for `connect`.
     colours : int, default 8
-        Colours of a group.
+        The number of colours in a group.
 
     Returns
     -------
     callable
-        Takes what `fn` takes and returns a ``scipy.sparse.csr_array``. The pattern and the colours are kept while they
-        suit the arguments.
+        Takes the arguments of `fn` and returns a ``scipy.sparse.csr_array``. The pattern and the colours are kept as
+        long as they suit the arguments.
 
     Raises
     ------
     TypeError, ValueError, ImportError
-        As `dualgrad.sparse_hessian` does; TypeError also if `fn` cannot be sent.
+        As for `dualgrad.sparse_hessian`; TypeError also if `fn` cannot be sent.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def sparse_jacobian(
     ordering: str = "best",
     pattern: Any = None,
 ) -> Callable[..., Any]:
-    """The Jacobian of a function that is mostly zeros, by groups of colours.
+    """Compute the sparse Jacobian of a function by groups of colours.
 
     Parameters
     ----------
@@ -89,9 +89,9 @@ def sparse_jacobian(
     backend : Backend, str, or an object of an engine
         As for `connect`.
     mode : {"columns", "rows"}, default "columns"
-        Which are added up.
+        The vectors that are added up.
     colours : int, default 8
-        Colours of a group.
+        The number of colours in a group.
 
     Returns
     -------
@@ -101,7 +101,7 @@ def sparse_jacobian(
     Raises
     ------
     TypeError, ValueError, ImportError
-        As `dualgrad.sparse_jacobian` does; TypeError also if `fn` cannot be sent.
+        As for `dualgrad.sparse_jacobian`; TypeError also if `fn` cannot be sent.
 
     Examples
     --------

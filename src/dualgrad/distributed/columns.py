@@ -1,4 +1,4 @@
-"""Dense Hessians and Jacobians by blocks of columns (or rows), each block by a worker."""
+"""Dense Hessians and Jacobians by blocks of columns (or rows), each computed by a worker."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ BLOCK = 32  # columns of a block, by default
 
 
 def hessian(fn: Callable[..., Any], backend: Backend | str | Any, *, columns: int = BLOCK) -> Callable[..., Tensor]:
-    """The Hessian of a function by its first argument, by blocks of columns.
+    """Compute the Hessian of a function by its first argument, by blocks of columns.
 
     Parameters
     ----------
@@ -40,16 +40,16 @@ def hessian(fn: Callable[..., Any], backend: Backend | str | Any, *, columns: in
     Returns
     -------
     callable
-        Takes the arguments of `fn`, and returns a Tensor of the shape of `x` twice: what ``dg.hessian(fn)`` returns.
+        Takes the arguments of `fn`, and returns a Tensor of the shape of `x` twice, like ``dg.hessian(fn)``.
 
     Raises
     ------
     TypeError, ValueError
-        If `x` is no Tensor of floats, `fn` does not return one element, or it cannot be sent.
+        If `x` is not a Tensor of floats, `fn` does not return one element, or it cannot be sent.
 
     See Also
     --------
-    SumOfShards.hessian : Of a sum over many rows.
+    SumOfShards.hessian : The Hessian of a sum over many rows.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def hessian(fn: Callable[..., Any], backend: Backend | str | Any, *, columns: in
 def jacobian(
     fn: Callable[..., Any], backend: Backend | str | Any, *, mode: str = "auto", columns: int = BLOCK
 ) -> Callable[..., Tensor]:
-    """The Jacobian of a function by its first argument, by blocks of columns or rows.
+    """Compute the Jacobian of a function by its first argument, by blocks of columns or rows.
 
     Parameters
     ----------
@@ -83,20 +83,20 @@ def jacobian(
     backend : Backend, str, or an object of an engine
         As for `connect`.
     mode : {"auto", "forward", "reverse"}, default "auto"
-        Columns by forward mode, or rows by reverse mode; auto takes whichever are fewer.
+        Columns by forward mode, or rows by reverse mode; ``auto`` takes whichever are fewer.
     columns : int, default 32
         Columns (or rows) of a block.
 
     Returns
     -------
     callable
-        Takes the arguments of `fn`, and returns a Tensor of the shape of the result followed by that of `x`: what
-        ``dg.jacfwd(fn)`` returns.
+        Takes the arguments of `fn`, and returns a Tensor of the shape of the result followed by the shape of `x`, like
+        ``dg.jacfwd(fn)``.
 
     Raises
     ------
     TypeError, ValueError
-        If `x` or the result is no Tensor of floats, `fn` cannot be sent, or the mode is not known.
+        If `x` or the result is not a Tensor of floats, `fn` cannot be sent, or the mode is unknown.
 
     Examples
     --------
@@ -138,7 +138,7 @@ def _checked(name: str, x: Any) -> Tensor:
 def _blocks(
     name: str, fn: Any, backend: Any, kind: str, size: int, count: int, x: Tensor, args: tuple[Any, ...]
 ) -> np.ndarray:
-    """The products with all unit vectors, one after the other along the first axis."""
+    """The products with all unit vectors, stacked along the first axis."""
     blocks = [(start, min(start + count, size)) for start in range(0, size, count)]
     with connected(name, backend) as engine:
         found = engine.map(_block, blocks, *Sending(name, _Products, fn).to(engine), kind, size, (x, *args))
@@ -148,7 +148,7 @@ def _blocks(
 
 
 class _Products(Kept):
-    """A function, and its products with bases."""
+    """A function, and its products with unit vectors."""
 
     def made(self, *kind: Any) -> Callable[..., Any]:
         return jit(_PRODUCTS[kind[0]](self.fn))

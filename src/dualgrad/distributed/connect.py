@@ -1,4 +1,4 @@
-"""`connect`: the backend of a name, or of an object of an engine."""
+"""`connect`: make a backend from a name, or from an object of an engine."""
 
 from __future__ import annotations
 
@@ -16,36 +16,36 @@ ENGINES = ("local", "joblib", "dask", "ray", "mpi")
 def connect(
     engine: Any = "local", workers: int | None = None, threads_per_worker: int | None = None, **options: Any
 ) -> Backend:
-    """Workers of an engine, which are started if they are not there.
+    """Connect to the workers of an engine, and start them if there are none.
 
     Parameters
     ----------
     engine : str, or an object of an engine
         ``"local"`` (this process), ``"joblib"`` (processes of loky on this machine), ``"dask"`` (a cluster of processes
-        on this machine), ``"ray"`` (a Ray instance, or the one that was initialised), ``"mpi"`` (the processes that
-        ``mpirun`` has started); a ``distributed.Client`` of Dask, or a communicator of mpi4py.
+        on this machine), ``"ray"`` (the running Ray instance, or a new one), ``"mpi"`` (the processes that ``mpirun``
+        started); a ``distributed.Client`` of Dask, or a communicator of mpi4py.
     workers : int, optional
-        How many; by default the processors of this machine, or as many as the engine has. Of a client, a running Ray
-        or MPI it is theirs.
+        Their number; by default the number of processors of this machine. A client, a running Ray instance or MPI fixes
+        the number.
     threads_per_worker : int, optional
         Threads of recorded programs and of NumPy's products in each worker. By default processors divided by workers,
-        so that no processor has two of them.
+        so that no processor serves two threads.
     **options
-        More for the engine: for Dask those of ``LocalCluster``, for Ray those of ``ray.init``.
+        Further options of the engine: for Dask of ``LocalCluster``, for Ray of ``ray.init``.
 
     Returns
     -------
     Backend
-        To be used in a ``with`` statement, or closed.
+        Use it in a ``with`` statement, or close it.
 
     Raises
     ------
     ImportError
-        If the package is missing; the message says how it is installed.
+        If the package is missing; the message says how to install it.
     ValueError
-        If the name is not known, or a number is below 1, or `workers` is not what the engine has.
+        If the name is unknown, a number is below 1, or `workers` differs from the engine's number.
     TypeError
-        If it is neither a name nor an object of an engine, or there are options that the engine does not take.
+        If it is neither a name nor an object of an engine, or the engine does not take an option.
 
     Examples
     --------
@@ -107,7 +107,7 @@ def _none(engine: str, options: dict[str, Any]) -> None:
 
 @contextmanager
 def connected(name: str, backend: Any) -> Iterator[Backend]:
-    """A backend for one call: one that is given stays open, one that is made for the call is closed."""
+    """The backend for one call. A given backend stays open; a new one is closed after the call."""
     if backend is None:
         raise TypeError(f"{name}: backend is missing; give what connect returns, or one of {', '.join(ENGINES)}")
     if isinstance(backend, Backend):

@@ -1,16 +1,17 @@
-"""Functions that travel: pickled once, unpickled once in each process, recorded there.
+"""Functions that are sent: pickled once, then unpickled and recorded once in each process.
 
-A function is sent as cloudpickle writes it: by name if it is in a module that can be imported, else by value with what
-it captures. Plans are not sent, since one is made for the processor that runs it. Recordings go along, if all that they
-depend on goes along by value: those of a function under `jit` that was called here, and those that this process has
+cloudpickle writes a function: by name if its module can be imported, else by value with everything it captures. Plans
+are not sent, since each is made for the processor that runs it. Recordings are sent with the function if everything
+they depend on is sent by value. They come from a function under `jit` that was called here, or from this process's own
+work as a worker on the same bytes. The receiver plans them. Other calls are recorded there when they first occur.
 made of the same bytes when it was the worker. They are planned where they arrive. Whatever else is called there is
 recorded there at its first calls.
 
-Weights are not part of what is sent. Each call brings their values, so a function does not have to be sent again after
-every step, and a digest of its bytes tells whether anything else about it has changed.
+Weights are not part of the bytes. Each call sends their values, so a step does not require sending the function again.
+A digest of the bytes tells whether anything else in it has changed.
 
-The bytes begin with the version of dualgrad that wrote them. A process with another version drops the recordings, and
-names both versions if it cannot read the function.
+The bytes begin with the version of dualgrad that wrote them. A process with another version drops the recordings. If it
+cannot read the function, its error names both versions.
 """
 
 from __future__ import annotations
@@ -37,26 +38,26 @@ if TYPE_CHECKING:
 
 __all__ = ["Kept", "Sending", "as_sent", "digest_of", "own_recordings", "packed", "unpacked"]
 
-_KEPT = 32  # functions of which a process keeps the programs
+_KEPT = 32  # functions whose programs a process keeps
 _functions: OrderedDict[str, Any] = OrderedDict()
 
 
 def digest_of(content: bytes) -> str:
-    """The key of what is sent."""
+    """The key of the bytes of a function."""
     return hashlib.sha256(content).hexdigest()
 
 
 def packed(name: str, fn: Any, weights: Sequence[Parameter] = ()) -> bytes:
-    """A function as bytes, with places for its weights.
+    """Pickle a function, with places for its weights.
 
     Parameters
     ----------
     name : str
-        Who asks, for messages.
+        The function that error messages name.
     fn : object
         The function or Cell, or a tuple of them.
     weights : sequence of Parameters
-        Parameters of `fn` whose values each call brings.
+        Parameters of `fn` whose values each call sends.
 
     Returns
     -------
@@ -65,8 +66,8 @@ def packed(name: str, fn: Any, weights: Sequence[Parameter] = ()) -> bytes:
     Raises
     ------
     TypeError
-        If the function cannot be pickled, or does not carry a weight along: a function in a module travels as its name,
-        and reads the Parameter that its module has at the other end.
+        If the function cannot be pickled, or its pickle lacks a weight: a function in a module is pickled as its name,
+        and the receiver reads the Parameter in its own module.
     """
     places = {id(p): k for k, p in enumerate(weights)}
     met: set[int] = set()
@@ -96,7 +97,7 @@ def packed(name: str, fn: Any, weights: Sequence[Parameter] = ()) -> bytes:
 
 
 def _named_in_module(fn: Any) -> bool:
-    """Whether a function travels as the name of one in a module, which may be another one at the other end."""
+    """True if a function is pickled as a name in a module, which may mean another function for the receiver."""
     module = getattr(fn, "__module__", None) or ""
     by_value = needed("a function that is sent", "cloudpickle").list_registry_pickle_by_value()
     if module == "__main__" or any(module == m or module.startswith(f"{m}.") for m in by_value):
@@ -105,14 +106,14 @@ def _named_in_module(fn: Any) -> bool:
 
 
 class Kept:
-    """A function as a process keeps it: its calls by their kinds, recorded.
+    """A function in a process that keeps it, with a recorded call of each kind.
 
     Parameters
     ----------
     sent : tuple
-        The function, or a tuple of functions, and recordings that came along with it, by kinds.
+        The function, or a tuple of functions, and the recordings sent with it, by kind.
     weights : list of Parameters
-        Those in it whose values each call brings.
+        The Parameters in it whose values each call sends.
     """
 
     fn: Any
@@ -123,11 +124,11 @@ class Kept:
         self._calls: dict[Any, Callable[..., Any]] = {}
 
     def made(self, *kind: Any) -> Callable[..., Any]:
-        """The function of one kind of calls, under `jit` if it can be recorded."""
+        """Make the function for one kind of call, under `jit` if it can be recorded."""
         raise NotImplementedError
 
     def call(self, *kind: Any) -> Callable[..., Any]:
-        """The same, kept, with the recordings that came along."""
+        """The kept function for one kind of call, with the recordings that were sent."""
         found = self._calls.get(kind)
         if found is None:
             found = self._calls[kind] = self.made(*kind)
@@ -136,13 +137,13 @@ class Kept:
         return found
 
     def recordings(self) -> dict[Any, Any]:
-        """Those that may go along, by kinds."""
+        """The recordings that may be sent, by kind."""
         found = {kind: _travelling(call) for kind, call in self._calls.items() if isinstance(call, Recorded)}
         return {kind: recordings for kind, recordings in found.items() if recordings}
 
 
 def own_recordings(fn: Any) -> tuple[Any, ...]:
-    """The recordings that may go along of a function under `jit` that was called here; of others there are none."""
+    """The recordings of a function under `jit` that may be sent; empty for other functions."""
     return () if not isinstance(fn, Recorded) or _named_in_module(fn) else _travelling(fn)
 
 
@@ -151,18 +152,18 @@ def _travelling(fn: Recorded) -> tuple[Any, ...]:
 
 
 class Sending:
-    """A function on its way to the workers of a backend; it is sent again when it has changed.
+    """A function and its bytes for the workers of a backend. It is sent again after a change.
 
     Parameters
     ----------
     name : str
-        Who asks, for messages.
+        The function that error messages name.
     make : type
-        The `Kept` that processes make of it.
+        The subclass of `Kept` that the receivers make.
     fn, weights
         As for `packed`.
     recordings : dict
-        Recordings of `fn` itself, by kinds.
+        Recordings of `fn` itself, by kind.
     """
 
     def __init__(
@@ -181,9 +182,10 @@ class Sending:
         self._content: Content | None = None
 
     def to(self, backend: Backend) -> tuple[Any, str]:
-        """What tasks are given: a handle of its bytes, and the key under which processes keep what they make of it.
+        """The arguments for tasks: a handle of the bytes, and the key under which processes keep the function.
 
-        The key is that of the function as it is here. A process that has it keeps its own recordings.
+        The key comes from the function in this process, without recordings. A process that knows the key keeps its own
+        recordings.
         """
         bare = packed(self._name, (self._fn, self._recordings), self._weights)
         key = digest_of(bare)
@@ -194,7 +196,7 @@ class Sending:
         return self._content.handle, key
 
     def _with_recordings(self, bare: bytes, key: str) -> bytes:
-        """The function as this process has kept it, with its recordings; they share tensors."""
+        """Pickle the function that this process keeps, with its recordings; they share tensors."""
         kept = _functions.get(_name_of(key, self._make))
         if kept is None:
             return bare
@@ -203,7 +205,7 @@ class Sending:
 
 
 def unpacked(content: bytes, key: str, make: Callable[[Any, list[Parameter]], Any]) -> Any:
-    """What `make` makes of a function and its weights: the same object as long as this process keeps it."""
+    """Read a function and its weights and pass them to `make`. Returns the same object while this process keeps it."""
     name = _name_of(key, make)
     found = _functions.get(name)
     if found is None:
@@ -215,15 +217,15 @@ def unpacked(content: bytes, key: str, make: Callable[[Any, list[Parameter]], An
 
 
 def as_sent(x: Any) -> Any:
-    """The nest with other handles for its Tensors, as it arrives elsewhere.
+    """Replace the handles of the Tensors in a nest, as sending would.
 
-    A recording tells a handle that some recorded function has captured from others.
+    A recording distinguishes handles that a recorded function has captured.
     """
     return mapped(x, lambda t: t._detached() if type(t) is Tensor else t)
 
 
 def _version() -> str:
-    """That of this process."""
+    """The version of dualgrad in this process."""
     return str(sys.modules["dualgrad"].__version__)
 
 

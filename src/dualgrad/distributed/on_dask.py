@@ -1,8 +1,8 @@
 """Dask: workers of a cluster, on this machine or on many.
 
-Shards are results of tasks, and stay where they were made. When their worker dies, Dask runs the tasks again elsewhere,
-and whatever was asked of the shards; a task whose workers have died several times is reported. What is given as arrays
-is part of the task, so the scheduler has a copy of it; rows that are loaded are not.
+Shards are results of tasks, and stay with the worker that made them. If that worker dies, Dask repeats the tasks
+elsewhere, with all later tasks on the shards. A task whose workers died several times is reported. Given arrays are
+part of a task, so the scheduler has a copy of them; loaded rows are not.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .processes import environment, processors_here
 
 __all__ = ["OnDask", "started"]
 
-_SMALL = 1 << 16  # bytes of parameters that go with every task; of more there is one copy, which workers pass on
+_SMALL = 1 << 16  # most bytes of arguments sent with every task; workers pass on one copy of larger ones
 
 
 def _itself(x: Any) -> Any:
@@ -44,12 +44,13 @@ class OnDask(Backend):
     def reduce(
         self, task: Callable[..., Any], combine: Callable[[Any, Any], Any], items: Sequence[Any], *shared: Any
     ) -> Any:
-        """Workers add up in pairs; one sum comes back."""
+        """Workers add up in pairs, and one sum returns."""
         parts = self._submitted(task, items, shared)
         return self._gathered([combined(lambda a, b: self._submit(called, combine, a, b), parts)])[0]
 
     def place(self, makers: Sequence[Callable[[], Any]]) -> list[Any]:
-        # The scheduler gives each to the worker that has least. A task that is bound to one waits for ever if it dies.
+        # The scheduler gives each to the worker with the least data. A task bound to one worker waits for ever if it
+        # dies.
         handles = [self._submit(called, maker) for maker in makers]
         self._waited(handles)
         return handles
@@ -64,7 +65,7 @@ class OnDask(Backend):
         return self._submit(_itself, content)
 
     def _submitted(self, task: Callable[..., Any], items: Sequence[Any], shared: tuple[Any, ...]) -> list[Any]:
-        """A task for each item, where the item is."""
+        """Submit a task for each item, to the worker that has the item."""
         future = type(self)._future()
         sizeof = needed("connect('dask')", "dask.sizeof").sizeof
         given = [x if isinstance(x, future) or _size(sizeof, x) <= _SMALL else self._submit(_itself, x) for x in shared]
@@ -72,7 +73,7 @@ class OnDask(Backend):
 
     def _submit(self, *call: Any) -> Any:
         dask = needed("connect('dask')", "dask")
-        # Rows that are given are large on purpose.
+        # Given rows may be large on purpose.
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": 1 << 62}):
             return self.client.submit(*call, pure=False)
 
@@ -96,14 +97,14 @@ class OnDask(Backend):
 
 
 def _size(sizeof: Callable[[Any], int], x: Any) -> int:
-    """Bytes of an argument: those of its tensors count."""
+    """The bytes of an argument, including its tensors."""
     from .._nests import tensors_in
 
     return sum(t.size * t.dtype.numpy.itemsize for t in tensors_in(x)) + sizeof(x)
 
 
 def started(workers: int | None, threads_per_worker: int | None, options: dict[str, Any]) -> OnDask:
-    """A cluster of processes on this machine, each with one task at a time."""
+    """Start a cluster of processes on this machine, each with one task at a time."""
     for package in ("cloudpickle", "threadpoolctl"):
         needed("connect('dask')", package)
     distributed = needed("connect('dask')", "distributed")
@@ -114,7 +115,7 @@ def started(workers: int | None, threads_per_worker: int | None, options: dict[s
         "threads_per_worker": 1,
         "processes": True,
         "dashboard_address": None,
-        "scheduler_kwargs": {"dashboard_address": ":0"},  # its page of health too has a port that is free
+        "scheduler_kwargs": {"dashboard_address": ":0"},  # also the dashboard takes a free port
         "env": environment(threads),
     } | options
     try:

@@ -1,8 +1,8 @@
 """joblib: processes of loky on this machine.
 
-Processes of a pool are alike, and a task goes to any of them. So what stays is a file: rows are written once, and each
-process maps them into its memory, where they are one copy for all. A process that dies breaks the pool; that is
-reported, and the next call has a new one, which finds the same files.
+Processes of a pool are interchangeable: a task goes to any of them. So a placed object is a file. Rows are written
+once, and each process maps them into its memory, where all share one copy. A process that dies breaks the pool. The
+call reports that, and the next call has a new pool with the same files.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["OnJoblib"]
 
 
 class _Stored(Handle):
-    """An object in a file, whose arrays are mapped rather than read. A process opens it once."""
+    """An object in a file, whose arrays are memory-mapped. A process opens it once."""
 
     opened: dict[str, Any] = {}  # noqa: RUF012 - of the process
 
@@ -34,13 +34,13 @@ class _Stored(Handle):
         found = self.opened.get(self.path)
         if found is None:
             for path in [path for path in self.opened if not os.path.exists(path)]:
-                del self.opened[path]  # the backend that had it is closed
+                del self.opened[path]  # its backend is closed
             found = self.opened[self.path] = needed("a worker", "joblib").load(self.path, mmap_mode="r")
         return found
 
 
 class _Bytes(Handle):
-    """Bytes in a file; what is made of them is kept by their digest, so they are read once or twice."""
+    """Bytes in a file. The receiver keeps the unpickled object by digest, so they are read once or twice."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -81,7 +81,7 @@ class OnJoblib(Backend):
         super().close()
 
     def _run(self, calls: list[tuple[Any, ...]]) -> list[Any]:
-        """Calls in processes of a pool of our own: joblib.Parallel has no process where it has one worker."""
+        """Run calls in a pool of this backend, since joblib.Parallel starts no process for one worker."""
         loky = needed("connect('joblib')", "joblib.externals.loky")
         if self.closed:
             raise RuntimeError("connect('joblib'): the backend is closed")

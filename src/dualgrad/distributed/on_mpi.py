@@ -1,9 +1,9 @@
-"""MPI: the processes that mpirun has started, side by side.
+"""MPI: the processes that mpirun started, side by side.
 
-Every process executes the whole program, and all of them make the same calls. Each has the shards of its own number;
-the arguments that count are those of process 0, and every process gets the results. An error in one of them is raised
-in all, so that none waits for another. When a process dies, MPI ends them all: a program that is to go on writes
-checkpoints (`checkpointed`), and is started again with any number of processes.
+Every process executes the whole program, and all make the same calls. Each process has the shards of its own number.
+The arguments come from process 0, and every process gets the results. An error in one process is raised in all, so that
+none waits for another. If a process dies, MPI ends them all. A program that must survive writes checkpoints
+(`checkpointed`), and is started again with any number of processes.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from .trees import Arrays, added
 
 __all__ = ["OnMPI"]
 
-_BUFFERS = "fdFDlqiI"  # types of elements that MPI adds up by itself
+_BUFFERS = "fdFDlqiI"  # element types that MPI can add up
 
 
 class _Own(Handle):
-    """The object number k, which is with one of the processes."""
+    """Object number k, in one of the processes."""
 
     def __init__(self, owner: int, thing: Any) -> None:
         self.owner = owner
@@ -37,7 +37,7 @@ class _Own(Handle):
 
 
 def _sent(error: Exception) -> bytes:
-    """An error as bytes; empty if it cannot be pickled or does not come back from that."""
+    """Pickle an error; empty bytes if it cannot be pickled or unpickled."""
     try:
         content = pickle.dumps(error)
         pickle.loads(content)
@@ -64,7 +64,7 @@ class OnMPI(Backend):
         threads = checked_threads(threads_per_worker, beside.Get_size())
         beside.Free()
         super().__init__("mpi", size, threads)
-        self._world = given.Dup()  # messages of ours do not meet others
+        self._world = given.Dup()  # a communicator of its own keeps messages apart from the program's
         self.number: Any = given.Get_rank()
 
     @property
@@ -101,7 +101,7 @@ class OnMPI(Backend):
         return [_Own(k % self.workers, next(made) if k % self.workers == self.number else None) for k in range(count)]
 
     def share(self, content: bytes, former: Content | None = None) -> Content:
-        """The bytes of process 0: others may have pickled the same function in another way."""
+        """The bytes of process 0, since other processes may pickle the same function differently."""
         fresh = None
         if self.number == 0:
             digest = digest_of(content)
@@ -124,25 +124,25 @@ class OnMPI(Backend):
         return item.owner if isinstance(item, _Own) else k % self.workers
 
     def _agreed(self, items: Sequence[Any], shared: tuple[Any, ...]) -> tuple[Sequence[Any], tuple[Any, ...]]:
-        """Items and shared arguments of process 0; what is with the processes already stays there."""
+        """The items and shared arguments of process 0. Objects placed in the processes stay there."""
         here = all(isinstance(item, _Own) for item in items)
         items, shared = self._bytes((None if here else items, shared), items if here else None)
         return items, shared
 
     def _bytes(self, thing: Any, own: Any = None) -> Any:
-        """An object of process 0, for all; with `own` in place of its first entry."""
+        """Broadcast an object of process 0; `own` replaces its first entry."""
         content = self._world.bcast(self._pickle.dumps(thing) if self.number == 0 else None)
         received = self._pickle.loads(content) if self.number else thing
         return (own, received[1]) if own is not None else received
 
     def _attempt(self, work: Callable[[], Any]) -> Any:
-        """What `work` returns; an error of any process is raised in all."""
+        """Call `work`. An error in any process is raised in all."""
         error: Exception | None = None
         result = None
         try:
             with BUSY, limited(self.threads_per_worker):
                 result = work()
-        except Exception as raised:  # whatever it is, others have to know
+        except Exception as raised:  # the other processes must learn of every error
             error = raised
         if self._world.allreduce(error is not None, self._mpi.LOR):
             errors = self._world.allgather(None if error is None else (type(error).__name__, str(error), _sent(error)))
@@ -153,7 +153,7 @@ class OnMPI(Backend):
         return result
 
     def _reduced(self, combine: Callable[[Any, Any], Any], part: Any) -> Any:
-        """Parts combined along a binary tree of processes; the result is with process 0."""
+        """Combine parts along a binary tree of processes; process 0 gets the result."""
         step = 1
         while step < self.workers:
             if self.number % (2 * step):
@@ -166,7 +166,7 @@ class OnMPI(Backend):
         return part
 
     def _added(self, arrays: Arrays) -> Arrays:
-        """Sums of arrays by MPI itself: those of one type in one message. The same bits in every process."""
+        """Add up arrays by MPI, one message for each type. Every process gets the same bits."""
         results: list[Any] = [None] * len(arrays)
         for kind in sorted({a.dtype.char for a in arrays}):
             places = [k for k, a in enumerate(arrays) if a.dtype.char == kind]

@@ -1,7 +1,7 @@
 """Ray: workers of an instance, on this machine or on many.
 
-Shards are results of tasks in the store of the node that made them, and workers map them. When a worker dies, Ray runs
-its task again, and makes lost objects anew from the tasks that made them; after three times it is reported.
+Shards are results of tasks in the store of the node that made them, and workers map them. If a worker dies, Ray repeats
+its task, and rebuilds lost objects from the tasks that made them. After three failures the error is reported.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ class _Object(Handle):
         return self.read[key]
 
 
-_KEPT = 64  # objects of which a process keeps what it has read
+_KEPT = 64  # objects that a process keeps after reading
 
 
 class OnRay(Backend):
-    """The workers of a Ray instance; one is started if there is none."""
+    """The workers of a Ray instance; starts one if none is running."""
 
     def __init__(self, workers: int | None, threads_per_worker: int | None, options: dict[str, Any]) -> None:
         for package in ("cloudpickle", "threadpoolctl"):
@@ -73,7 +73,7 @@ class OnRay(Backend):
     def reduce(
         self, task: Callable[..., Any], combine: Callable[[Any, Any], Any], items: Sequence[Any], *shared: Any
     ) -> Any:
-        """Workers add up in pairs; one sum comes back."""
+        """Workers add up in pairs, and one sum returns."""
         parts = self._submitted(task, items, shared)
         return self._gathered([combined(lambda a, b: self._task(called).remote(combine, a, b), parts)])[0]
 
@@ -91,7 +91,7 @@ class OnRay(Backend):
         return _Object(self._ray.put(content))
 
     def _submitted(self, task: Callable[..., Any], items: Sequence[Any], shared: tuple[Any, ...]) -> list[Any]:
-        given = [x if isinstance(x, Handle | str | int) else self._ray.put(x) for x in shared]  # one copy for all
+        given = [x if isinstance(x, Handle | str | int) else self._ray.put(x) for x in shared]  # one copy for all tasks
         remote = self._task(run)
         return [remote.remote(self.settings, task, item, *given) for item in items]
 
@@ -101,7 +101,7 @@ class OnRay(Backend):
         return self._remote[function]
 
     def _gathered_any(self, refs: list[Any]) -> None:
-        """Wait until all are made; an error is raised."""
+        """Wait until all objects are made. Raises their errors."""
         ready, _ = self._ray.wait(refs, num_returns=len(refs), fetch_local=False)
         self._gathered([self._task(_nothing).remote(ref) for ref in ready])
 

@@ -1,4 +1,4 @@
-"""Optional packages: each is imported when it is needed, and named when it is missing."""
+"""Optional packages, imported on first use; an error names a missing one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 __all__ = ["needed"]
 
-#: package -> (what `pip install` is told, what else it needs)
+#: package -> (the argument for `pip install`, other requirements)
 _INSTALLED_BY = {
     "cloudpickle": ("'dualgrad[joblib]'", ""),
     "threadpoolctl": ("'dualgrad[joblib]'", ""),
@@ -24,12 +24,12 @@ _INSTALLED_BY = {
 
 
 def needed(purpose: str, module: str) -> Any:
-    """The module; an ImportError says what needs it and how it is installed.
+    """Import a module. An ImportError says who needs it and how to install it.
 
     Parameters
     ----------
     purpose : str
-        What needs the package, for the message.
+        The user of the package, for the message.
     module : str
         The module, with dots.
 
@@ -45,7 +45,7 @@ def needed(purpose: str, module: str) -> Any:
     package = module.partition(".")[0]
     try:
         return importlib.import_module(module)
-    except (ImportError, RuntimeError) as error:  # mpi4py raises the latter where no MPI library is found
+    except (ImportError, RuntimeError) as error:  # mpi4py raises RuntimeError if it finds no MPI library
         target, more = _INSTALLED_BY[package]
         raise ImportError(
             f"dualgrad.distributed: {purpose} needs {package}; install it with pip install {target}{more} ({error})"

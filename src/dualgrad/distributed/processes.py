@@ -1,4 +1,4 @@
-"""The process of a worker: its threads, its processor, and the settings by which sums are the same everywhere."""
+"""The process of a worker: its threads, its processor, and settings that make sums reproducible."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ __all__ = [
     "threads_for",
 ]
 
-#: One task at a time in a process: threads are for the loops inside of it.
+#: A process runs one task at a time; its threads serve the loops inside the task.
 BUSY = threading.RLock()
 
-_chosen: int | None = None  # what `set_threads` was told last
+_chosen: int | None = None  # the last argument of `set_threads`
 _limits: Any = None  # keeps the setting of threadpoolctl alive
 _found: Any = None  # (number of imported modules, controller of the libraries among them)
 
@@ -45,18 +45,18 @@ def processors_here() -> int:
 
 
 def threads_for(processes: int) -> int:
-    """Threads for each of so many processes on this machine, so that there are no more than processors."""
+    """Threads for each of `processes` processes on this machine: together at most as many as processors."""
     return max(1, min(64, processors_here() // max(1, processes)))
 
 
 def environment(threads: int) -> dict[str, str]:
-    """The variables by which libraries for products have so many threads from the start of a process."""
+    """Environment variables that limit the threads of linear algebra libraries from the start of a process."""
     names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
     return dict.fromkeys(names, str(threads))
 
 
 def set_threads(count: int) -> None:
-    """Set the threads of recorded programs and of NumPy's products in this process, until they are set again."""
+    """Set the threads of recorded programs and of NumPy's products in this process, until the next call."""
     global _chosen, _limits
     if count != _chosen:
         set_num_threads(count)
@@ -65,9 +65,9 @@ def set_threads(count: int) -> None:
 
 
 def _libraries() -> Any:
-    """What sets the threads of the libraries that are loaded.
+    """The controller of threads in the loaded libraries.
 
-    To look for them takes a millisecond or two, so that is done again only where modules were imported.
+    Looking for libraries takes a millisecond or two, so it is repeated only after modules were imported.
     """
     global _found
     modules = len(sys.modules)
@@ -79,7 +79,7 @@ def _libraries() -> Any:
 
 @contextmanager
 def limited(count: int) -> Iterator[None]:
-    """Inside the block recorded programs and NumPy's products run on so many threads."""
+    """Inside the block recorded programs and NumPy's products run on `count` threads."""
     former = get_num_threads()
     with _libraries().limit(limits=count):
         set_num_threads(count)
@@ -91,10 +91,9 @@ def limited(count: int) -> Iterator[None]:
 
 @contextmanager
 def reproducible() -> Iterator[None]:
-    """Inside the block sums inside of a block of rows are added in one order.
-
-    One thread, since the parts of a sum follow from the number of threads; and what is not recorded computes each array
-    at once, since deferred arrays are planned or not by what was called before.
+    """Inside the block, add up each chunk in one fixed order.
+    It uses one thread, since the number of threads decides about the parts of a sum. Without a recording it computes
+    each array at once, since earlier calls decide whether deferred arrays are planned.
     """
     before = bool(get_context("pynative_synchronize"))
     with limited(1):
@@ -106,9 +105,9 @@ def reproducible() -> Iterator[None]:
 
 
 def processor() -> dict[str, str]:
-    """What the last digits of a result depend on besides the program: the processor, and each library of kernels.
+    """The factors that decide about the last digits of a result: the processor, and each library of kernels.
 
-    A library that the program needs is loaded wherever it ran; what other programs have loaded may differ.
+    A library that the program needs is loaded wherever it ran; other libraries may differ between processes.
 
     Examples
     --------
@@ -128,6 +127,6 @@ def processor() -> dict[str, str]:
 
 
 def _owner(path: str) -> str:
-    """The package that brings a library along: a wheel has libraries of its own."""
+    """The package that contains a library: wheels bring libraries of their own."""
     folders = [part.partition(".")[0] for part in Path(path).parts[:-1]]
     return next((name for name in reversed(folders) if name in ("numpy", "scipy")), "the system")

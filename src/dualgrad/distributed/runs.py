@@ -1,7 +1,8 @@
-"""`checkpointed`: a long run whose state is on disk, and which goes on elsewhere.
+"""`checkpointed`: a long run with its state on disk, which can continue elsewhere.
 
-The state is written whole or not at all (`dualgrad.save_checkpoint`), beside the number of the next step and the state
-of the random numbers. Nothing in it tells of workers: the run goes on with another number of them, or another engine.
+The state is written whole or not at all (`dualgrad.save_checkpoint`), with the number of the next step and the state of
+the random numbers. It does not depend on workers: the run can continue with another number of them, or with another
+engine.
 """
 
 from __future__ import annotations
@@ -34,23 +35,23 @@ def checkpointed(
     every: int = 100,
     backend: Backend | None = None,
 ) -> Any:
-    """Run ``state = step(k, state)`` for k from 0 to `steps`, from the last checkpoint on if there is one.
+    """Run ``state = step(k, state)`` for k from 0 to `steps`, continuing from the last checkpoint if there is one.
 
     Parameters
     ----------
     step : callable
-        Takes the number of the step and the state, and returns the next state. Of a Cell the parameters are the state,
-        which `step` changes; what it returns is ignored.
+        Takes the number of the step and the state, and returns the next state. For a Cell the state is its parameters,
+        which `step` changes; its return value is ignored.
     state : Tensor, pytree of Tensors, or Cell
-        The first state. A ``TrainOneStepCell`` has the parameters of its network and of its optimiser.
+        The first state. A ``TrainOneStepCell`` contains the parameters of its network and of its optimiser.
     steps : int
-        How many steps the whole run has.
+        The number of steps in the whole run.
     path : str or path
-        The file. If it is there, the run goes on from it. Delete it to begin anew.
+        The file. If it exists, the run continues from it; delete it to start again.
     every : int, default 100
-        Steps between checkpoints; one more is written at the end.
+        Steps between checkpoints; the end of the run writes one more.
     backend : Backend, optional
-        Of MPI: process 0 reads and writes, and the others get what it has read.
+        Needed for MPI: process 0 reads and writes, and sends the others the state.
 
     Returns
     -------
@@ -60,14 +61,14 @@ def checkpointed(
     Raises
     ------
     TypeError
-        If the state holds something else than Tensors: it would not be in the file.
+        If the state holds anything but Tensors, which would be missing in the file.
     ValueError
-        If the file is that of a state with other shapes, types or names, or of a longer run, or is damaged.
+        If the file holds a state with other shapes, types or names, or a longer run, or is damaged.
 
     Notes
     -----
-    A run that is interrupted loses at most `every` steps, and repeats them: it ends with the numbers of one that is
-    not, if a step depends on its number, the state and `dualgrad`'s random numbers alone.
+    An interrupted run loses at most `every` steps, and repeats them. Its final numbers equal those without an interrupt
+    if a step depends only on its number, the state and `dualgrad`'s random numbers.
 
     Examples
     --------
@@ -106,7 +107,7 @@ def _refused(leaf: Any, _: bool) -> Any:
 
 
 def _entries(state: Any) -> dict[str, Any]:
-    """The state by names."""
+    """The entries of the state, by name."""
     if isinstance(state, Cell):
         return {f"state.{name}": p for name, p in state.parameters_dict().items()}
     return {f"state.{k}": t for k, t in enumerate(tensors_in(state))}
@@ -120,7 +121,7 @@ def _write(path: str, done: int, state: Any, backend: Backend | None) -> None:
 
 
 def _restored(path: str, state: Any, total: int, backend: Backend | None) -> tuple[int, Any]:
-    """The step to begin with and the state: those of the file, if there is one."""
+    """The number of the first step and the state, from the file if it exists."""
     read: dict[str, np.ndarray] | None = None
     if (backend is None or backend.writes) and os.path.exists(path):
         read = {name: p.asnumpy() for name, p in load_checkpoint(path).items()}

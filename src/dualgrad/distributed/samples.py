@@ -1,4 +1,4 @@
-"""`map_samples`: a function of many rows, by shards."""
+"""`map_samples`: apply a function to many rows, by shards."""
 
 from __future__ import annotations
 
@@ -26,34 +26,34 @@ def map_samples(
     args: tuple[Any, ...] = (),
     chunk: int | None = None,
 ) -> Any:
-    """Apply a function of rows to shards of many rows; results in order.
+    """Apply a function of rows to shards of many rows. Results are in order.
 
     Parameters
     ----------
     fn : callable
-        ``fn(*args, *rows)`` takes arrays of some rows each, and returns a Tensor with as many rows, or a pytree of
-        them. Row i of the results depends on row i of the arrays alone: a network on a batch,
+        ``fn(*args, *rows)`` takes arrays of some rows each, and returns a Tensor with as many rows, or a pytree of such
+        Tensors. Row i of the results must depend only on row i of the arrays: a network on a batch,
         ``dg.vmap(dg.laplacian(u))``, ``dg.vmap(dg.grad(energy))``.
     *rows : array_like or Tensor, or one Shards
-        Arrays with the same number of rows, or rows that are with the workers already.
+        Arrays with the same number of rows, or rows that the workers already have.
     backend : Backend, str, or an object of an engine
-        As for `connect`; of Shards it is known.
+        As for `connect`; Shards have their own.
     args : tuple, default ()
         Leading arguments that all rows share; pytrees of tensors.
     chunk : int, default 4096
-        How many rows are computed at once; of Shards it is known.
+        The number of rows computed at once; Shards have their own.
 
     Returns
     -------
     Tensor or pytree of Tensors
-        As `fn` returns them, with all rows.
+        The results of `fn`, with all rows.
 
     Raises
     ------
     TypeError
-        If rows are no arrays of numbers, `fn` returns no tensor, or it cannot be sent.
+        If rows are not arrays of numbers, `fn` does not return tensors, or it cannot be sent.
     ValueError
-        If a result has another number of rows than `fn` was given.
+        If the number of rows in a result differs from the given number.
 
     Examples
     --------
@@ -100,7 +100,7 @@ class OfRows(Kept):
 
 
 def _rows_of(shard: Shard, content: bytes, key: str, args: tuple[Any, ...]) -> tuple[Any, list[np.ndarray]]:
-    """The results of a shard: their structure, and the array of each tensor in it."""
+    """The results for a shard: their structure, and the array of each tensor."""
     fn = unpacked(content, key, OfRows).call("rows")
     args = as_sent(args)
     parts: list[list[np.ndarray]] = []

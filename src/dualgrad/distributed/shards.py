@@ -1,7 +1,7 @@
 """Rows that stay with the workers.
 
-Rows are cut into chunks of a fixed number, and each worker has a run of chunks. Chunks do not depend on the number of
-workers: they are what sums in a fixed order go by.
+Rows are cut into chunks of a fixed length, and each worker has a range of chunks. Chunks do not depend on the number of
+workers, so sums in a fixed order go by chunks.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Shard:
         return len(self.arrays[0])
 
     def chunks(self) -> Iterator[tuple[int, tuple[Tensor, ...]]]:
-        """The number of each chunk, and its rows as tensors."""
+        """Yield the number of each chunk, and its rows as tensors."""
         for k, start in enumerate(range(0, self.rows, self.chunk)):
             yield (
                 self.first + k,
@@ -43,7 +43,7 @@ class Shard:
 
 
 class _Given:
-    """Makes the shard of arrays that are given."""
+    """Makes the shard of given arrays."""
 
     def __init__(self, arrays: tuple[np.ndarray, ...], first: int, chunk: int) -> None:
         self.shard = Shard(arrays, first, chunk)
@@ -53,7 +53,7 @@ class _Given:
 
 
 class _Loaded:
-    """Makes a shard of the chunks that a function loads."""
+    """Makes a shard of chunks that a function loads."""
 
     def __init__(self, load: bytes, start: int, stop: int, chunk: int) -> None:
         self.load = load
@@ -89,7 +89,7 @@ def _loader(load: Any, _: Any) -> Any:
 
 
 def array_of(name: str, x: Any) -> np.ndarray:
-    """Rows as an array of NumPy that tensors can be made of."""
+    """Convert rows to a NumPy array of a type that tensors support."""
     array = x.asnumpy() if isinstance(x, Tensor) else np.asarray(x)
     if array.dtype.kind not in "biufc" or not array.ndim:
         raise TypeError(
@@ -100,30 +100,31 @@ def array_of(name: str, x: Any) -> np.ndarray:
 
 
 class Shards:
-    """Rows of arrays, each with one of the workers.
+    """Rows of arrays, divided among the workers.
 
     Parameters
     ----------
     backend : Backend
-        Whose workers have the rows, until it is closed.
+        The backend whose workers have the rows, until it is closed.
     *arrays : array_like or Tensor
-        Arrays with the same number of rows; `load` makes rows where they will be instead.
+        Arrays with the same number of rows; `load` makes rows in the workers instead.
     chunk : int, default 4096
-        Rows that are computed at once. A function is recorded for this number, and for that of the last chunk.
+        The number of rows computed at once. A function is recorded for this number, and for the length of the last
+        chunk.
 
     Attributes
     ----------
     backend, chunk
         As given.
     rows : int
-        How many there are.
+        The number of rows.
     count : int
-        How many chunks there are.
+        The number of chunks.
 
     Raises
     ------
     TypeError, ValueError
-        If something is no array of numbers, or numbers of rows differ or are zero.
+        If an argument is not an array of numbers, or numbers of rows differ or are zero.
 
     Examples
     --------
@@ -156,20 +157,20 @@ class Shards:
 
     @classmethod
     def load(cls, backend: Backend, load: Callable[[int, int], Any], rows: int, *, chunk: int = CHUNK) -> Shards:
-        """Rows that are made, or read, by the workers that have them.
+        """Make or read rows in the workers that will have them.
 
         Parameters
         ----------
         backend : Backend
-            Whose workers have the rows.
+            The backend whose workers have the rows.
         load : callable
-            ``load(start, stop)`` returns the rows from `start` to `stop`: an array, or a tuple of them. It is called
-            for each chunk, where its worker is; again where a worker is replaced. Random rows need a generator that is
-            seeded by `start`.
+            ``load(start, stop)`` returns the rows from `start` to `stop`: an array, or a tuple of arrays. Each worker
+            calls it for its chunks, and a replacement of a worker calls it again. Random rows need a generator seeded
+            by `start`.
         rows : int
-            How many there are.
+            The number of rows.
         chunk : int, default 4096
-            As above.
+            As for the class.
 
         Returns
         -------
@@ -211,11 +212,11 @@ class Shards:
         return f"<{self.rows} rows in {self.count} chunks on {self.backend.name}>"
 
     def map(self, task: Callable[..., Any], *shared: Any) -> list[Any]:
-        """``task(shard, *shared)`` for the shard of each worker, in the order of rows."""
+        """Compute ``task(shard, *shared)`` for the shard of each worker, in the order of rows."""
         return self.backend.map(task, self._alive(), *shared)
 
     def reduce(self, task: Callable[..., Any], combine: Callable[[Any, Any], Any], *shared: Any) -> Any:
-        """The same, combined by pairs."""
+        """`map`, with the results combined by pairs."""
         return self.backend.reduce(task, combine, self._alive(), *shared)
 
     def _alive(self) -> list[Any]:

@@ -1,4 +1,4 @@
-"""`multi_start`: a minimum sought from many points, each search by a worker."""
+"""`multi_start`: searches for a minimum from many points, each by a worker."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .packages import needed
 
 __all__ = ["Starts", "multi_start"]
 
-#: Methods of SciPy by what they ask for.
+#: Methods of SciPy by the derivatives they use.
 _WITHOUT = {"nelder-mead", "powell", "cobyla", "cobyqa"}
 _BY_PRODUCTS = {"newton-cg", "trust-ncg", "trust-krylov", "trust-constr"}
 _BY_MATRIX = {"dogleg", "trust-exact"}
@@ -24,7 +24,7 @@ _BY_MATRIX = {"dogleg", "trust-exact"}
 
 @dataclass(frozen=True)
 class Starts:
-    """What `multi_start` found.
+    """The results of `multi_start`.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class Starts:
     Attributes
     ----------
     best : scipy.optimize.OptimizeResult
-        That with the least finite value; the first of several.
+        The result with the least finite value; the first of several equal ones.
 
     Examples
     --------
@@ -70,14 +70,14 @@ def multi_start(
     fn : callable
         ``fn(x, *args)`` returns a Tensor with one element.
     starts : sequence
-        Starting points as `dualgrad.scipy.objective` takes them: arrays, floats, pytrees of them.
+        Starting points as for `dualgrad.scipy.objective`: arrays, floats, pytrees of them.
     *args
         Further arguments of `fn`.
     backend : Backend, str, or an object of an engine
         As for `connect`.
     method : str, default "L-BFGS-B"
-        A method of ``scipy.optimize.minimize``. It gets the gradient, products with the Hessian or the Hessian, as it
-        needs them.
+        A method of ``scipy.optimize.minimize``. It gets the gradient, products with the Hessian or the Hessian, as
+        needed.
     **options
         Further arguments of ``scipy.optimize.minimize``: ``tol``, ``bounds``, ``options``.
 
@@ -91,11 +91,11 @@ def multi_start(
     ImportError
         If SciPy is missing.
     TypeError, ValueError
-        If there are no starts, or as `dualgrad.scipy.objective` and SciPy raise them; the message names the start.
+        If there are no starts, or from `dualgrad.scipy.objective` and SciPy; the message names the start.
 
     Notes
     -----
-    A search depends on its start alone, so results do not depend on the number of workers.
+    A search depends only on its start, so results do not depend on the number of workers.
 
     Examples
     --------
@@ -138,6 +138,6 @@ def _search(
         result = needed("multi_start", "scipy.optimize").minimize(f.fun, f.x0, method=method, **derivatives, **options)
     except (TypeError, ValueError) as error:
         raise type(error)(f"multi_start: start {number}: {error}") from error
-    result.pop("hess_inv", None)  # of L-BFGS-B an object as large as its memory
+    result.pop("hess_inv", None)  # an object of L-BFGS-B, as large as its memory
     result.unpacked = f.unpack(result.x)
     return result

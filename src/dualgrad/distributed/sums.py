@@ -1,7 +1,7 @@
 """Sums over shards: value, gradient, products with the Hessian and with the Gauss-Newton matrix, the Hessian.
 
-For f(p) = sum of l(p, row) over all rows each worker adds up its own rows, and the sums of the workers are added up by
-the engine. Parameters and directions go to the workers, sums come back; rows stay.
+For f(p) = sum of l(p, row) over all rows, each worker adds up its own rows, and the engine adds up the workers' sums.
+Parameters and directions go to the workers, and sums return; rows stay.
 """
 
 from __future__ import annotations
@@ -41,20 +41,20 @@ class SumOfShards:
     Parameters
     ----------
     fn : callable
-        ``fn(params, *rows)`` takes the parameters and arrays of some rows, and returns a Tensor; the sum of its
-        elements, over all rows, is the value. So it is a sum or has an element for each row, and no mean. With
-        `weights` it is called as ``fn(*rows)``. It draws no random numbers and assigns to no Parameter.
+        ``fn(params, *rows)`` takes the parameters and arrays of some rows, and returns a Tensor. The value is the sum
+        of its elements over all rows; so `fn` must return a sum or an element for each row, and not a mean. With
+        `weights` it is called as ``fn(*rows)``. It must not draw random numbers or assign to Parameters.
     shards : Shards
         The rows.
     weights : Parameter, or ParameterTuple, list or tuple of them, optional
-        The parameters, instead of the first argument: ``cell.trainable_params()``. Each call sends the numbers they
-        have. `fn` is a Cell, or a function that holds it.
+        The parameters, instead of the first argument: ``cell.trainable_params()``. Each call sends their current
+        values. `fn` is a Cell, or a function that holds the Cell.
     loss : callable, optional
-        ``loss(outputs, *rows)`` of what `fn` returns; then the value is the sum of that, and `gauss_newton` takes its
-        curvature. Without it `fn` itself is summed.
+        ``loss(outputs, *rows)`` of the outputs of `fn`. The value is then the sum of the losses, and `gauss_newton`
+        uses their curvature. Without it `fn` itself is summed.
     deterministic : bool, default False
-        Add up in an order that depends on the chunks alone: equal bits for any number of workers, of any engine.
-        Workers have one thread meanwhile, and must have processors of one kind.
+        Add up in an order that depends only on the chunks: equal bits for any number of workers, in any engine. Workers
+        then use one thread, and must have processors of one kind.
 
     Attributes
     ----------
@@ -64,16 +64,16 @@ class SumOfShards:
     Raises
     ------
     TypeError
-        If `fn` cannot be called or sent, or does not carry its weights along.
+        If `fn` cannot be called or sent, or its pickle lacks a weight.
 
     Notes
     -----
-    A call sends the parameters (and direction) to each worker, and adds up one value and one gradient of each. Rows are
-    never sent. Chunks are added up by pairs, so the rounding error grows with the logarithm of their number;
+    A call sends the parameters (and direction) to each worker, and adds up one value and one gradient from each. Rows
+    are never sent. Chunks are added up by pairs, so the rounding error grows with the logarithm of their number;
     float16 is added up as float32.
 
-    A function that changes between calls (a global, an attribute, a Parameter that is no weight) is sent again. Of a
-    function that travels as a name, changes of its module are not seen by the workers.
+    A function is sent again if it changes between calls (a global, an attribute, a Parameter outside the weights). If
+    it is pickled as a name, the workers do not see changes of its module.
 
     Examples
     --------
@@ -128,7 +128,7 @@ class SumOfShards:
         return self._total("value", self._params(params))[0]
 
     def value_and_grad(self, *params: Any) -> tuple[Tensor, Any]:
-        """The value and the gradient, which is arranged as by `dualgrad.grad`."""
+        """The value and the gradient, which has the structure of `dualgrad.grad`'s."""
         given = self._params(params)
         value, *found = self._total("gradient", given)
         return value, self._like(given, found)
@@ -141,14 +141,14 @@ class SumOfShards:
     def gauss_newton(self, *args: Any) -> Any:
         """The product of the Gauss-Newton matrix with a direction: ``gauss_newton(params, v)``.
 
-        It is the sum of J^T H J v, with the Jacobian J of `fn` and the Hessian H of `loss` by the outputs; without a
-        loss of J^T J v, the Gauss-Newton matrix of half the sum of squares of `fn`.
+        It is the sum of J^T H J v, with the Jacobian J of `fn` and the Hessian H of `loss` by the outputs. Without a
+        loss it is J^T J v, for half the sum of squares of `fn`.
         """
         given, v = self._direction("gauss_newton", args)
         return self._like(given, self._total("gauss_newton", given, v))
 
     def hessian(self, *params: Any, columns: int = 64) -> Tensor:
-        """The Hessian as a matrix over all elements of the parameters, so many columns at once."""
+        """The Hessian as a matrix over all elements of the parameters, computed `columns` columns at a time."""
         given = self._params(params)
         leaves = tensors_in(given)
         sizes = [t.size for t in leaves]
@@ -170,7 +170,7 @@ class SumOfShards:
     # ------------------------------------------------------------------------------------------------- arguments
 
     def _params(self, params: tuple[Any, ...]) -> Any:
-        """What is differentiated by, as tensors."""
+        """The parameters as tensors."""
         if self._weights is not None:
             if params:
                 raise TypeError("SumOfShards: the parameters are the weights; call it without parameters")
@@ -193,7 +193,7 @@ class SumOfShards:
         return given, arranged(given, matched(name, structure, v, "the direction"))
 
     def _like(self, given: Any, leaves: list[Tensor]) -> Any:
-        """Results as a gradient is arranged, in the types of the parameters (float16 is added up as float32)."""
+        """Arrange results like a gradient, in the types of the parameters (float16 is added up as float32)."""
         pairs = zip(leaves, tensors_in(given), strict=True)
         leaves = [x.astype(float16) if t.dtype == float16 else x for x, t in pairs]
         if self._weights is not None:
@@ -203,7 +203,7 @@ class SumOfShards:
     # ----------------------------------------------------------------------------------------------------- calls
 
     def _total(self, kind: str, given: Any, *v: Any) -> list[Tensor]:
-        """The sum over all rows of the tensors that a kind of call has for each chunk."""
+        """The sums over all rows of the tensors that a kind of call returns for each chunk."""
         shared = (*self._sending.to(self.shards.backend), kind, self._weights is not None, given, *v)
         if not self.deterministic:
             rows, *arrays = self.shards.reduce(_sum_of, added, *shared)
@@ -223,14 +223,14 @@ class SumOfShards:
 def sum_gradients(
     fn: Callable[..., Any], params: Any, shards: Shards, *, weights: Any = None, deterministic: bool = False
 ) -> tuple[Tensor, Any]:
-    """The value and gradient of a sum over shards, in one call.
+    """Compute the value and gradient of a sum over shards in one call.
 
     Parameters
     ----------
     fn, shards, weights, deterministic
         As for `SumOfShards`.
     params : Tensor or pytree of Tensors
-        What to differentiate by; None with `weights`.
+        The parameters to differentiate by; None with `weights`.
 
     Returns
     -------
@@ -240,7 +240,7 @@ def sum_gradients(
     Raises
     ------
     TypeError, ValueError
-        As `SumOfShards` does.
+        As for `SumOfShards`.
 
     Examples
     --------
@@ -271,10 +271,10 @@ _CALLS_TO_SETTLE = 12
 
 
 class _Summand(Kept):
-    """A function and a loss, and their derivatives on a chunk."""
+    """A function and a loss, with their derivatives on a chunk."""
 
     def outputs(self, weighted: bool) -> Callable[..., Any]:
-        """The function as one of parameters and rows."""
+        """The function with parameters and rows as arguments."""
         (fn, _), weights = self.fn, self.weights
         if not weighted:
             return fn
@@ -289,7 +289,7 @@ class _Summand(Kept):
         return jit(_apart(_CALLS[name](self.outputs(weighted), self.fn[1])))
 
     def arrays(self, kind: str, weighted: bool, args: tuple[Any, ...], settled: bool) -> Arrays:
-        """The results on a chunk. `settled`: by the program that calls with these shapes end with."""
+        """The results on a chunk. `settled`: wait for the final program for these shapes, and use it."""
         call = self.call(kind, weighted)
         held = [(p, array_behind(p)) for p in _parameters_in(self.fn[0])]
         draws = get_state()
@@ -311,7 +311,7 @@ class _Summand(Kept):
 
 
 def _apart(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that shares its programs with no equal one, so that its own calls decide what is run."""
+    """Wrap a function so that it shares no program with an equal one, and its own calls decide which program runs."""
     own = object()
 
     def call(*args: Any, _own: object = own) -> Any:
@@ -321,9 +321,9 @@ def _apart(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _settle(call: Any, args: tuple[Any, ...]) -> None:
-    """Call a recorded function until the next call is a replay, or is surely executed eagerly.
+    """Call a recorded function until the next call is a replay, or certainly runs eagerly.
 
-    A call that is recorded adds up in other orders than a replay.
+    A call that records adds up in another order than a replay.
     """
     for _ in range(_CALLS_TO_SETTLE):
         state = recorded_call(call.__wrapped__, args, {}, call.pure)
@@ -343,12 +343,12 @@ def _parameters_in(fn: Any) -> list[Parameter]:
 
 
 def _wide(a: np.ndarray) -> np.ndarray:
-    """An array in the type in which it is added up."""
+    """Convert an array to the type of its sums."""
     return a.astype(np.float32) if a.dtype == np.float16 else a
 
 
 def _summed(fn: Callable[..., Any], loss: Callable[..., Any] | None) -> Callable[..., Tensor]:
-    """The value on a chunk."""
+    """The function that computes the value on a chunk."""
 
     def value(params: Any, *rows: Any) -> Tensor:
         y = fn(params, *rows)
@@ -402,7 +402,7 @@ _CALLS: dict[str, Callable[[Any, Any], Callable[..., Any]]] = {
 def _parts(
     shard: Shard, content: bytes, key: str, kind: str, weighted: bool, given: Any, v: tuple[Any, ...], settled: bool
 ) -> Any:
-    """For each chunk of a shard its number and [rows, arrays ...]."""
+    """Yield for each chunk of a shard its number and [rows, arrays ...]."""
     summand = unpacked(content, key, _Summand)
     given, *v = as_sent((given, *v))
     for number, rows in shard.chunks():
@@ -422,7 +422,7 @@ def _sum_of(shard: Shard, content: bytes, key: str, kind: str, weighted: bool, g
 def _tree_of(
     shard: Shard, count: int, content: bytes, key: str, kind: str, weighted: bool, given: Any, *v: Any
 ) -> tuple[Tree, dict[str, set[str]]]:
-    """The part of the tree over all chunks that a shard has, and the kinds of processor and libraries."""
+    """The nodes of the tree over all chunks that a shard can sum, and the kinds of processor and libraries."""
     tree = Tree(count)
     with reproducible():
         for number, arrays in _parts(shard, content, key, kind, weighted, given, v, True):

@@ -1,9 +1,9 @@
 """Sums in a fixed order: a binary tree over numbered blocks.
 
-A sum of floating numbers depends on the order of its additions. Here the order follows from the numbers of the blocks
-alone: node i of level l + 1 is the sum of the nodes 2 i and 2 i + 1 of level l, and level 0 holds the blocks. Who adds
-which of them does not matter. A worker adds up the complete nodes inside of its own range, and sends those that it
-cannot complete: at most two for each level.
+A sum of floating numbers depends on the order of its additions. Here the order follows only from the numbers of the
+blocks: node i of level l + 1 is the sum of the nodes 2 i and 2 i + 1 of level l, and level 0 holds the blocks. It does
+not matter which worker computes a node. A worker sums the complete nodes inside its own range, and sends the nodes that
+it cannot complete: at most two for each level.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ import numpy as np
 
 __all__ = ["Arrays", "Tree", "added"]
 
-#: What is added up: arrays by their places.
+#: The summands: arrays, matched by position.
 Arrays = list[np.ndarray]
 
 
 def added(a: Arrays, b: Arrays) -> Arrays:
-    """The sums of arrays in the same places."""
+    """Add arrays at the same positions."""
     return [np.asarray(x + y) for x, y in zip(a, b, strict=True)]
 
 
 class Tree:
-    """A sum of numbered blocks under way.
+    """An unfinished sum of numbered blocks.
 
     Parameters
     ----------
     count : int
-        How many blocks there are altogether.
+        The number of all blocks.
 
     Examples
     --------
@@ -48,13 +48,13 @@ class Tree:
         self.nodes: dict[tuple[int, int], Arrays] = {}  # (level, place) -> the sum of its blocks
 
     def add(self, block: int, arrays: Sequence[np.ndarray]) -> None:
-        """Add a block; each may come once."""
+        """Add a block; each may come only once."""
         if not 0 <= block < self.count:
             raise ValueError(f"a sum of {self.count} blocks has no block {block}")
         self._put(0, block, [np.asarray(a) for a in arrays])
 
     def merged(self, other: Tree) -> Tree:
-        """A sum of the blocks of this one and another; both are left as they are, since an engine may ask again."""
+        """A new sum with the blocks of two others, which stay unchanged, since an engine may repeat the call."""
         if other.count != self.count:
             raise ValueError(f"sums of {self.count} and of {other.count} blocks are not parts of one sum")
         both = Tree(self.count)
@@ -79,14 +79,14 @@ class Tree:
         return max(self.count - 1, 0).bit_length()
 
     def _put(self, level: int, place: int, arrays: Arrays) -> None:
-        """Add a node, and every node above it that is complete now."""
+        """Add a node, and every complete node above it."""
         while True:
             if self._has(level, place):
                 raise RuntimeError(f"node {place} of level {level} came twice in a sum of {self.count} blocks")
             if level == self._height():
                 break
             beside = place ^ 1
-            if (beside << level) < self.count:  # else there is nothing beside it: it moves up as it is
+            if (beside << level) < self.count:  # without a sibling the node moves up unchanged
                 other = self.nodes.pop((level, beside), None)
                 if other is None:
                     break
@@ -95,6 +95,6 @@ class Tree:
         self.nodes[level, place] = arrays
 
     def _has(self, level: int, place: int) -> bool:
-        """Whether a node, or a part of it, is here already."""
+        """True if a node, or a part of it, is already here."""
         above = any((upper, place >> (upper - level)) in self.nodes for upper in range(level, self._height() + 1))
         return above or any(low < level and at >> (level - low) == place for low, at in self.nodes)
