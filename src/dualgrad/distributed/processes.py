@@ -92,6 +92,7 @@ def limited(count: int) -> Iterator[None]:
 @contextmanager
 def reproducible() -> Iterator[None]:
     """Inside the block, add up each chunk in one fixed order.
+
     It uses one thread, since the number of threads decides about the parts of a sum. Without a recording it computes
     each array at once, since earlier calls decide whether deferred arrays are planned.
     """

@@ -1,1 +1,1 @@
-"""Transforms: functions of functions, which give derivatives, batches and Taylor series."""
+"""Transforms: functions of functions that return derivatives, batches and Taylor series."""

@@ -1,4 +1,4 @@
-"""Computations apart from the derivatives that surround them."""
+"""Computation outside the surrounding derivatives."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ __all__ = ["apart"]
 
 
 def apart(kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of arrays that is called where no derivative is being taken: in a thread of its own, if one is here.
+    """Run a function of arrays where no derivative is being taken: in a thread of its own if one is being taken here.
 
-    Levels of derivatives belong to a thread. A kernel calls f thousands of times on plain arrays: apart from all levels
-    these calls are recorded and replayed, ten times faster. Nothing is open where a program is replayed.
+    Levels of derivatives belong to a thread. A kernel calls f thousands of times on plain arrays. Outside all levels
+    these calls are recorded and replayed, ten times faster. A replay has no open levels.
     """
 
     @functools.wraps(kernel)
@@ -27,7 +27,7 @@ def apart(kernel: Callable[..., Any]) -> Callable[..., Any]:
             return kernel(*args, **kwargs)
         result: list[Any] = []
         error: list[BaseException] = []
-        context = contextvars.copy_context()  # NumPy's errstate is there
+        context = contextvars.copy_context()  # holds NumPy's errstate
 
         def work() -> None:
             try:
@@ -42,7 +42,7 @@ def apart(kernel: Callable[..., Any]) -> Callable[..., Any]:
             try:
                 raise error[0]
             finally:
-                error.clear()  # no cycle through the traceback
+                error.clear()  # break the reference cycle through the traceback
         return result[0]
 
     return run

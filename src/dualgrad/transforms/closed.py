@@ -1,4 +1,4 @@
-"""Functions that keep what they close over: those that run again, on the way back, after a loop has gone on."""
+"""Copies of functions that keep their closure variables, for functions that a derivative calls again later."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ __all__ = ["closed"]
 
 
 def closed(fn: Any) -> Any:
-    """A copy of a function that keeps what it closes over now, as do the functions that it closes over.
+    """Copy a function with the current values of its closure variables, also in functions that it closes over.
 
-    A derivative calls fn again later. By then a loop may have given another value to a variable that fn reads, and the
-    derivative would be that of another function. Anything else than a function without `nonlocal`, or a partial one, is
+    A derivative calls fn again later. By then a loop may have changed a variable that fn reads, and the derivative
+    would be of another function. A function with `nonlocal`, and any object other than a function or a partial one, is
     returned as it is.
     """
     twins: dict[int, types.FunctionType] = {}
@@ -25,7 +25,7 @@ def closed(fn: Any) -> Any:
 
 
 class _WritesError(Exception):
-    """A function gives new values to the variables it closes over, so others have to see them."""
+    """A function assigns to its closure variables, which other functions must see."""
 
 
 def _closed(value: Any, twins: dict[int, types.FunctionType]) -> Any:
@@ -57,7 +57,7 @@ def _full(cell: types.CellType) -> bool:
 
 @functools.lru_cache(1024)
 def _writes(code: types.CodeType, names: frozenset[str]) -> bool:
-    """Whether code, or that of a function in it, gives a new value to a variable of a surrounding function."""
+    """True if code, or the code of an inner function, assigns to a variable of a surrounding function."""
     return any(
         step.opname in ("STORE_DEREF", "DELETE_DEREF") and step.argval in names for step in dis.get_instructions(code)
     ) or any(

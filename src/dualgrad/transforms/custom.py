@@ -1,7 +1,7 @@
-"""Functions with a gradient of their own: `Function`, with a forward and a backward method, and `custom_vjp`.
+"""Functions with a custom gradient: `Function`, with a forward and a backward method, and `custom_vjp`.
 
-Both are the functions with a reverse rule of the engine (`_engine/transforms/custom.pyx`) that a Cell with `bprop` is.
-The rule is differentiated like any other code where a gradient is differentiated again.
+Both use the engine's functions with a reverse rule (`_engine/transforms/custom.pyx`), as a Cell with `bprop` does.
+Differentiating the gradient again differentiates the rule like any other code.
 """
 
 from __future__ import annotations
@@ -28,40 +28,39 @@ __all__ = ["Function", "custom_vjp"]
 
 
 class Function:
-    """A function with a gradient of its own; subclasses define `forward` and `backward`, and are called by `apply`.
+    """A function with a custom gradient; subclasses define `forward` and `backward`, and `apply` calls it.
 
-    ``forward(ctx, *args)`` computes the outputs: a Tensor, or a tuple or other nest of them. ``backward(ctx,
-    *gradients)`` is given one gradient for each of them, None for what is no Tensor, and returns one for each of
-    `args`, None for what is no Tensor, or has none. `ctx` is an object on which `forward` leaves what `backward` needs:
-    tensors by `save_for_backward`, all else as attributes. Both are static methods.
+    ``forward(ctx, *args)`` computes the outputs: a Tensor, or a tuple or other nest of Tensors. ``backward(ctx,
+    *gradients)`` gets one gradient for each output, None for one that is not a Tensor. It returns one gradient for each
+    of `args`, None for one that is not a Tensor or has no gradient. `forward` stores the data for `backward` in the
+    object `ctx`: tensors by `save_for_backward`, other data as attributes. Both are static methods.
 
     A subclass may split `forward`: ``forward(*args)`` without `ctx`, and ``setup_context(ctx, inputs, output)``. Then
-    `apply` takes keyword arguments and defaults as well.
+    `apply` also takes keyword arguments and defaults.
 
     Attributes
     ----------
     saved_tensors : tuple of Tensor
-        What `save_for_backward` was given.
+        The arguments of `save_for_backward`.
     needs_input_grad : tuple of bool
-        For each of `args`, whether it is a Tensor that a derivative is taken by, or depends on one.
+        For each of `args`, True if it is, or depends on, a Tensor that a derivative is taken by.
 
     Raises
     ------
     RuntimeError
-        In a backward pass, if `backward` returns another number of gradients than there are `args`, or one for what is
-        no Tensor.
+        In a backward pass, if `backward` returns another number of gradients than there are `args`, or a gradient for
+        an argument that is not a Tensor.
     TypeError
-        If it returns something else than Tensors and None; if `apply` is given keywords and there is no
-        `setup_context`.
+        If it returns other objects than Tensors and None; if `apply` gets keywords and there is no `setup_context`.
     ValueError
-        If a gradient has a shape that its input does not broadcast to. One of a shape that it does broadcast to is
-        summed down.
+        If the shape of an input does not broadcast to the shape of its gradient. If it does, the gradient is summed to
+        it.
 
     Notes
     -----
-    `forward` is not differentiated. A second derivative differentiates `backward`. There, saved tensors that are among
-    the inputs or outputs are these; if others were saved, or are attributes of `ctx`, `forward` is called once more to
-    know how they depend on the inputs.
+    `forward` is not differentiated. A second derivative differentiates `backward`. Saved tensors among the inputs or
+    outputs are then these tensors at their current level. For other saved tensors, and for tensors in attributes of
+    `ctx`, `forward` runs once more to find how they depend on the inputs.
 
     Examples
     --------
@@ -91,17 +90,17 @@ class Function:
 
     @staticmethod
     def forward(ctx: Any, *args: Any, **kwargs: Any) -> Any:
-        """Compute the outputs; to be defined by a subclass."""
+        """Compute the outputs; a subclass must define it."""
         raise NotImplementedError("Function: the subclass does not define forward, a static method")
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
-        """Compute the gradients of the arguments; to be defined by a subclass."""
+        """Compute the gradients of the arguments; a subclass must define it."""
         raise NotImplementedError("Function: the subclass does not define backward, a static method")
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-        """Leave on `ctx` what `backward` needs, where `forward` takes no `ctx`."""
+        """Store the data for `backward` in `ctx`, if `forward` takes no `ctx`."""
         raise NotImplementedError("Function: the subclass does not define setup_context")
 
     def save_for_backward(self, *tensors: Any) -> None:
@@ -110,7 +109,7 @@ class Function:
         Raises
         ------
         TypeError
-            If something else is given.
+            For an argument that is neither a Tensor nor None.
         """
         for tensor in tensors:
             if tensor is not None and not isinstance(tensor, Tensor):
@@ -121,20 +120,20 @@ class Function:
         self.saved_tensors = tensors
 
     def mark_non_differentiable(self, *tensors: Any) -> None:
-        """Say which outputs are constants: no gradient is taken through them."""
+        """Declare outputs as constants: no gradient passes through them."""
         self.non_differentiable = tensors
 
     def mark_dirty(self, *tensors: Any) -> None:
-        """Say which inputs were changed in place; each has to be an output, and becomes that where it came from."""
+        """Declare inputs that were changed in place. Each must be an output; the caller's tensor gets its value."""
         self.dirty_tensors = tensors
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Say whether `backward` is given zeros, or None, for outputs that no gradient reaches.
+        """Choose whether `backward` gets zeros or None for outputs that no gradient reaches.
 
         Parameters
         ----------
         value : bool
-            True, as it is by default, for zeros.
+            True, the default, for zeros.
         """
         if not isinstance(value, bool):
             raise TypeError(f"{type(self).__name__}: set_materialize_grads is given {value!r}; expected True or False")
@@ -147,14 +146,14 @@ class Function:
         Parameters
         ----------
         *args
-            What `forward` takes after `ctx`.
+            The arguments of `forward` after `ctx`.
         **kwargs
-            Keywords of `forward`, where the subclass defines `setup_context`.
+            Keywords of `forward`, if the subclass defines `setup_context`.
 
         Returns
         -------
         object
-            What `forward` returns.
+            The result of `forward`.
         """
         if cls.setup_context is not Function.setup_context:
             bound = inspect.signature(cls.forward).bind(*args, **kwargs)
@@ -174,22 +173,22 @@ class _Call:
         self.name = function.__name__
         self.needs = tuple(any(carried(t) is not None for t in tensors_in(x)) for x in args)
         self.context = Function()
-        self.places: list[tuple[str, int] | None] = []  # of saved tensors: among the inputs, the outputs, or neither
+        self.places: list[tuple[str, int] | None] = []  # of saved tensors, among inputs or outputs, or None
         self.constant: list[int] = []
-        self.changed: dict[int, int] = {}  # input: the output that it becomes
+        self.changed: dict[int, int] = {}  # input: the output whose value it gets
 
     @property
     def none_for_zero(self) -> bool:
-        """Whether `backward` is given None for outputs without a gradient; the engine asks."""
+        """True if `backward` gets None for outputs without a gradient. The engine reads this."""
         return not self.context.materialize_grads
 
     def _noted(self) -> tuple[Any, ...]:
-        """What tells one rule from another, where a loop or block is run again."""
+        """The data that distinguish two rules when a loop or block runs again."""
         kept = tuple((k, v) for k, v in vars(self.context).items() if k not in _OWN)
         return self.function, self.function.backward, tuple(self.places), tuple(self.constant), *kept
 
     def result(self) -> Any:
-        """The outputs, with this call as their rule."""
+        """The outputs, with this call as their reverse rule."""
         out = call_custom(self._forward, self, self.args, {}, self.name)
         outputs = tensors_in(out)
         if self.constant:
@@ -201,7 +200,7 @@ class _Call:
         return out
 
     def _run(self, args: tuple[Any, ...]) -> tuple[Function, Any]:
-        """A new context, and what `forward` returns."""
+        """Run `forward`. Returns a new context, and the outputs."""
         context = object.__new__(self.function)
         context.needs_input_grad = self.needs
         if self.function.setup_context is Function.setup_context:
@@ -229,7 +228,7 @@ class _Call:
         return out
 
     def __call__(self, *called: Any) -> tuple[Any, ...]:
-        """The reverse rule: called with the inputs, the output and its cotangents."""
+        """The reverse rule: takes the inputs, the output and its cotangents."""
         *inputs, out, gradients = called
         given = self.function.backward(self._context_at(tuple(inputs), out), *_gradients_in(gradients))
         if not isinstance(given, tuple):
@@ -251,7 +250,7 @@ class _Call:
         return tuple(found)
 
     def _context_at(self, inputs: tuple[Any, ...], out: Any) -> Function:
-        """The context with what was saved as values of the levels at which the rule is called."""
+        """The context with its saved tensors at the levels of this call of the rule."""
         first = self.context
         others = [t for t, place in zip(first.saved_tensors, self.places, strict=True) if t is not None and not place]
         kept = {k: v for k, v in vars(first).items() if k not in _OWN}
@@ -276,7 +275,7 @@ _OWN = frozenset(
 
 
 def _places(nest: Any) -> dict[int, int]:
-    """The tensors of a nest by identity: their first positions."""
+    """The first position of each tensor in a nest, by identity."""
     found: dict[int, int] = {}
     for i, t in enumerate(tensors_in(nest)):
         found.setdefault(id(t), i)
@@ -284,7 +283,7 @@ def _places(nest: Any) -> dict[int, int]:
 
 
 def _gradients_in(nest: Any) -> list[Any]:
-    """The gradients of the outputs, one after another; None for those without one, and for what is no tensor."""
+    """The gradients of the outputs as a flat list; None for an output without one or that is not a tensor."""
     if isinstance(nest, tuple | list):
         return [g for part in nest for g in _gradients_in(part)]
     if isinstance(nest, dict):
@@ -293,7 +292,7 @@ def _gradients_in(nest: Any) -> list[Any]:
 
 
 class _CustomVjp:
-    """What `custom_vjp` makes of a function."""
+    """A function with a slot for its reverse rule, made by `custom_vjp`."""
 
     def __init__(self, fn: Callable[..., Any]) -> None:
         functools.update_wrapper(self, fn)
@@ -325,13 +324,13 @@ class _CustomVjp:
 if TYPE_CHECKING:
 
     class _WithRule(Protocol[P, R_co]):
-        """A function with the method that takes its rule."""
+        """The type of a function with the method that sets its rule."""
 
         def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
         def defbwd(self, bwd: Callable[..., Any]) -> Callable[..., Any]: ...
 
     class _GivesRule(Protocol):
-        """`custom_vjp()`, which is a decorator."""
+        """The type of `custom_vjp()`, which is a decorator."""
 
         def __call__(self, fn: Callable[P, R]) -> _WithRule[P, R]: ...
 
@@ -345,7 +344,7 @@ if TYPE_CHECKING:
 
 
 def custom_vjp(fn: Callable[..., Any] | None = None) -> Any:
-    """A function whose gradient is given by another one, which its method `defbwd` takes.
+    """Give a function a custom gradient, set by its method `defbwd`.
 
     Parameters
     ----------
@@ -361,7 +360,7 @@ def custom_vjp(fn: Callable[..., Any] | None = None) -> Any:
     Raises
     ------
     TypeError
-        If `fn` cannot be called; in a backward pass, if no rule was given.
+        If `fn` cannot be called; in a backward pass, if it has no rule.
 
     Examples
     --------

@@ -1,9 +1,8 @@
 """Gradients: `GradOperation`, `grad`, `value_and_grad`, `get_grad`, `stop_gradient`.
 
-These faces check what they are given and arrange what the engine returns; the work is in
+The functions here check their arguments and arrange the results of the engine; the work is in
 `_engine/transforms/gradient.pyx`. A gradient function is a plain function of the inputs of `fn`, so gradients nest to
-any depth; belonging to a level is by identity, and a gradient inside a gradient is one instruction of the
-outer tape.
+any depth. A value belongs to a level by identity, and an inner gradient is one instruction of the outer tape.
 """
 
 from __future__ import annotations
@@ -57,18 +56,17 @@ class GradOperation:
     get_by_list
         Gradients of weights.
     sens_param
-        The gradient function takes a sensitivity: its last positional argument, or the keyword `sens`.
-        Without it the gradient is that of the sum of all elements of all outputs.
+        The gradient function takes a sensitivity: its last positional argument, or the keyword `sens`. Without one it
+        differentiates the sum of all elements of all outputs.
     complex_gradients : {'jax', 'mindspore'}, optional
-        The convention of complex gradients; by default that of `dualgrad.porting.follow`, which is JAX's until it is
-        set.
+        The convention of complex gradients; by default the one set by `dualgrad.porting.follow`, initially JAX's.
 
     Raises
     ------
     ValueError
-        If the convention is not known.
+        If the convention is unknown.
     TypeError
-        If a flag is not a bool; when a gradient is computed, if the function returns no tensor at all.
+        If a flag is not a bool; when a gradient is computed, if the function returns no tensor.
 
     Notes
     -----
@@ -86,7 +84,7 @@ class GradOperation:
 
     __slots__ = ("_last", "complex_gradients", "get_all", "get_by_list", "sens_param")
 
-    if TYPE_CHECKING:  # without flags it is another type, which keeps the signature of a function
+    if TYPE_CHECKING:  # without flags the type is another one, which keeps the function's signature
 
         @overload
         def __new__(
@@ -114,7 +112,7 @@ class GradOperation:
         complex_gradients: str | None
         _last: tuple[Any, Any]
 
-    if not TYPE_CHECKING:  # __new__ says the same
+    if not TYPE_CHECKING:  # __new__ has the same signature
 
         def __init__(
             self,
@@ -133,7 +131,7 @@ class GradOperation:
             if complex_gradients is not None:
                 porting.checked_convention("GradOperation", complex_gradients)
             self.complex_gradients = complex_gradients
-            # The gradient function of a Cell is asked for at every call of the Cell around it; it is the same one.
+            # A Cell may make the gradient function of an inner Cell at each of its calls; this returns the same one.
             self._last = (None, None)
 
     def __call__(self, fn: Callable[..., Any], weights: Any = None) -> Callable[..., Any]:
@@ -182,13 +180,13 @@ if TYPE_CHECKING:
 
 
 class _OfSensitivity(GradientFunction):
-    """A gradient function that takes a sensitivity, and says so where it was forgotten."""
+    """A gradient function with a sensitivity. Its error says so if the sensitivity was forgotten."""
 
     __slots__ = ("plain",)
 
     def __init__(self, *settings: Any) -> None:
         super().__init__(*settings)
-        self.plain = GradientFunction(*settings)  # the engine may call it twice, and this frame is paid once
+        self.plain = GradientFunction(*settings)  # the engine may run it twice, and this frame only once
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:
@@ -206,7 +204,7 @@ class _OfSensitivity(GradientFunction):
 
 
 class _Ported:
-    """A gradient function of `GradOperation` in MindSpore's convention, or with warnings of differences."""
+    """A gradient function of `GradOperation` in MindSpore's convention, or with warnings about differences."""
 
     def __init__(self, gradient: Callable[..., Any], operation: GradOperation) -> None:
         self.gradient = gradient
@@ -231,7 +229,7 @@ class _Ported:
         return gradients
 
 
-_NO_WEIGHTS: list[Parameter] = []  # one object, so that new gradient functions have equal keys
+_NO_WEIGHTS: list[Parameter] = []  # a single object, so that new gradient functions have equal keys
 
 
 def _make(
@@ -355,23 +353,21 @@ def grad(
     return_ids: bool = False,
     sens_param: bool = False,
 ) -> Callable[..., Any]:
-    """The gradient function of a function or Cell.
+    """Make the gradient function of a function or Cell.
 
     Parameters
     ----------
     fn
-        Returns a tensor, or a pytree of them (a nest of tuples, lists, dicts, dataclasses and what
-        `register_pytree` names); the sum of all elements is differentiated. What is no tensor beside
-        them counts for nothing.
+        Returns a tensor, or a pytree of tensors (a nest of tuples, lists, dicts, dataclasses and classes of
+        `register_pytree`); the sum of all elements is differentiated. Other objects in the pytree are ignored.
     grad_position
-        The input, or a tuple of inputs; None for weights alone. A tuple of one gives a bare gradient. A floating or
-        complex number there is a tensor of its type (a float is float64), and so is a NumPy array of them, also in
-        nests; `fn` is given a Tensor.
+        The position of the input, or a tuple of positions; None for weights alone. A tuple of one gives a bare
+        gradient. There a floating or complex number, or a NumPy array of them, also in nests, becomes a Tensor of its
+        type (a float is float64).
     weights
         A Parameter (bare gradient), or a ParameterTuple, list or tuple (tuple of gradients).
     has_aux
-        `fn` returns a tuple whose first entry alone is differentiated; the result is (gradients,
-        (others...)).
+        `fn` returns a tuple whose first entry alone is differentiated; the result is (gradients, (others...)).
     return_ids
         Each gradient becomes (position, gradient) or (parameter name, gradient).
     sens_param
@@ -380,10 +376,11 @@ def grad(
     Returns
     -------
     Callable
-        Takes the inputs of `fn`. Gradients have the shape and type of what they belong to, those of a
-        pytree its nesting: tuples, lists and dicts without what holds no tensor; objects with fields of
-        the same class, whose other fields are kept. That of an integer tensor has the floating type that its slope
-        meets, float32 for ``t / 2``; where all stays integer, or no slope leads to it, its own.
+        Takes the inputs of `fn`. Each gradient has the shape and type of its input. The gradient of a pytree has its
+        nesting: tuples, lists and dicts without members that hold no tensor; objects with fields become objects of the
+        same class, whose other fields are kept. The gradient of an integer tensor has the floating type of its
+        derivative, float32 for ``t / 2``; if all operations stay integer, or no derivative leads to it, the integer
+        type.
 
     Raises
     ------
@@ -391,10 +388,9 @@ def grad(
         For positions and weights that do not fit, with the reason; TypeError for a Python int or bool, or an array of
         integers, at a position.
     TypeError
-        If `fn` returns no tensor at all (a number, an array of NumPy, None, a generator): nothing could be
-        differentiated.
+        If `fn` returns no tensor (but a number, a NumPy array, None, a generator): nothing could be differentiated.
     ValueError
-        If an input or a result is nested more than 1000 levels deep, or holds itself.
+        If an input or a result is nested more than 1000 levels deep, or contains itself.
 
     Examples
     --------
@@ -466,7 +462,7 @@ def value_and_grad(
     return_ids: bool = False,
     sens_param: bool = False,
 ) -> Callable[..., Any]:
-    """The function that returns the value of `fn` and its gradients; arguments as in `grad`.
+    """Make the function that returns the value of `fn` and its gradients; arguments as in `grad`.
 
     Examples
     --------
@@ -479,12 +475,12 @@ def value_and_grad(
 
 
 def get_grad(gradients: Any, identifier: Any) -> Tensor:
-    """The gradient of a position or a Parameter, from a result with `return_ids=True`.
+    """Look up the gradient for a position or a Parameter in a result with `return_ids=True`.
 
     Parameters
     ----------
     gradients
-        What a gradient function with `return_ids=True` returned.
+        The result of a gradient function with `return_ids=True`.
     identifier : int or Parameter
         The position of an argument, or a weight.
 
@@ -537,12 +533,12 @@ def _id_pairs(x: Any, pairs: list[tuple[Any, ...]]) -> None:
 
 
 def stop_gradient(value: Any) -> Any:
-    """The value as a constant for every level of differentiation.
+    """Make a value a constant at every level of differentiation.
 
     Parameters
     ----------
     value
-        A tensor, or a pytree of them; anything else is returned as it is.
+        A tensor, or a pytree of tensors; other objects are returned as they are.
 
     Returns
     -------
@@ -575,17 +571,16 @@ def jvp(fn: Callable[..., Any], inputs: Any, v: Any, has_aux: bool = False) -> t
     fn
         A function of the inputs; returns a tensor, or a pytree with tensors in it.
     inputs, v
-        A tensor and its tangent, or two tuples (lists) of equal length, of tensors or pytrees; each tangent
-        has the nesting, shapes and types of its input, that of an integer its type or a floating one. Floating numbers
-        and NumPy arrays are tensors of their type.
+        A tensor and its tangent, or two tuples (lists) of equal length, of tensors or pytrees. Each tangent has the
+        nesting, shapes and types of its input; the tangent of an integer tensor has the same type or a floating one.
+        Floating numbers and NumPy arrays become tensors of their type.
     has_aux
         `fn` returns a tuple whose first entry alone is differentiated.
 
     Returns
     -------
     tuple
-        (outputs, tangents); with `has_aux` (first, tangent of first, other), where other is bare if there is
-        one only.
+        (outputs, tangents); with `has_aux` (first, tangent of first, other), where a single other is bare.
 
     Raises
     ------
@@ -593,7 +588,7 @@ def jvp(fn: Callable[..., Any], inputs: Any, v: Any, has_aux: bool = False) -> t
         If the lengths or shapes differ.
     TypeError
         If a type differs, an input or tangent is a Python int or bool, or an array of integers, or `fn` returns no
-        tensor at all.
+        tensor.
 
     Examples
     --------
@@ -627,7 +622,7 @@ def jvp(fn: Callable[..., Any], inputs: Any, v: Any, has_aux: bool = False) -> t
 
 
 def _by_input_and_weight(weights: bool, single: bool, by_input: tuple[Any, ...], by_weight: list[Any]) -> Any:
-    """The results of a pullback."""
+    """Arrange the results of a pullback."""
     if not weights:
         return by_input
     return by_input, (by_weight[0] if single else tuple(by_weight))
@@ -646,14 +641,14 @@ if TYPE_CHECKING:
 
 
 def vjp(fn: Callable[..., Any], *inputs: Any, weights: Any = None, has_aux: bool = False) -> tuple[Any, ...]:
-    """The value of a function, and the function that pulls cotangents back (reverse mode).
+    """Compute a function, and return its value and the function that pulls cotangents back (reverse mode).
 
     Parameters
     ----------
     fn
         A function of the inputs; returns a tensor, or a pytree with tensors in it.
     inputs
-        Tensors, or pytrees of them. Floating numbers and NumPy arrays are tensors of their type.
+        Tensors, or pytrees of tensors. Floating numbers and NumPy arrays become tensors of their type.
     weights
         A Parameter, or a ParameterTuple, list or tuple of them.
     has_aux
@@ -663,14 +658,13 @@ def vjp(fn: Callable[..., Any], *inputs: Any, weights: Any = None, has_aux: bool
     -------
     tuple
         (outputs, pull), with `has_aux` (first, pull, other). `pull(v)`, for several outputs `pull(v1, v2)` or
-        `pull((v1, v2))`, gives a tuple over all inputs; with weights ((inputs...), (weights...)). It can be
-        called again and differentiated.
+        `pull((v1, v2))`, returns a tuple over all inputs; with weights ((inputs...), (weights...)). It can be called
+        repeatedly and differentiated.
 
     Raises
     ------
     ValueError, TypeError
-        If a cotangent does not have the shape, type or nesting of its output. TypeError also if `fn`
-        returns no tensor at all.
+        If a cotangent does not have the shape, type or nesting of its output. TypeError also if `fn` returns no tensor.
 
     Examples
     --------

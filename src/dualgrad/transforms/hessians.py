@@ -1,7 +1,7 @@
 """Second derivatives: `hessian`, `hvp`.
 
-Both run forwards over backwards: the gradient is computed with dual numbers, so that its tangent is a product of the
-Hessian with a direction. A whole Hessian is a batch of such products.
+Both use forward mode over reverse mode: they compute the gradient with dual numbers, so its tangent is a product of the
+Hessian and a direction. A whole Hessian is a batch of such products.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def hessian(
     weights: Any = None,
     chunk_size: int | None = None,
 ) -> Callable[..., Any]:
-    """The second derivatives of a function or Cell.
+    """Make the function that computes second derivatives of a function or Cell.
 
     Parameters
     ----------
@@ -71,9 +71,9 @@ def hessian(
     Returns
     -------
     callable
-        Takes the inputs of `fn`. The Hessian of an output by two inputs has the shape of the output, then those of the
-        inputs. For several inputs or weights it has the nesting of a gradient, each entry of which has that nesting
-        again: ``hessian(f, (0, 1))(x, y)`` is ``((xx, xy), (yx, yy))``. With `has_aux`: (Hessian, other).
+        Takes the inputs of `fn`. The Hessian of an output by two inputs has the shape of the output followed by the
+        shapes of the inputs. For several inputs or weights it is nested like a gradient, with each entry nested like a
+        gradient again: ``hessian(f, (0, 1))(x, y)`` is ``((xx, xy), (yx, yy))``. With `has_aux`: (Hessian, other).
 
     Raises
     ------
@@ -82,14 +82,14 @@ def hessian(
 
     See Also
     --------
-    hvp : A product with a direction, for much less.
+    hvp : A product with a direction, at a much lower cost.
 
     Notes
     -----
-    ``hessian(f)`` is ``jacfwd(jacrev(f))``: the function and its gradient are evaluated once for each batch, then each
-    column costs one tangent of both. Where two of them add up in different order, two entries that should be equal
-    may differ in the last digit. Where few variables meet, a program (of `dualgrad.jit`, or of a call on large arrays)
-    computes the entries one by one, if that is less work.
+    ``hessian(f)`` is ``jacfwd(jacrev(f))``: the function and its gradient are evaluated once for each batch, and each
+    column costs one tangent of both. Two entries that should be equal may differ in the last digit if their sums run in
+    different orders. Where few variables meet, a program (of `dualgrad.jit`, or of a call on large arrays) computes the
+    entries one by one, if that costs less.
 
     Examples
     --------
@@ -118,31 +118,31 @@ def hvp(
     has_aux: bool = False,
     with_value: bool = False,
 ) -> Callable[..., Any]:
-    """Products of the Hessian with a direction.
+    """Make the function that multiplies the Hessian by a direction.
 
     Parameters
     ----------
     fn : callable
-        Returns a tensor, or a pytree of them; the sum of all elements is differentiated.
+        Returns a tensor, or a pytree of tensors; the sum of all elements is differentiated.
     grad_position, weights
-        What to differentiate by, as for `grad`.
+        The inputs and weights to differentiate by, as for `grad`.
     has_aux : bool, default False
         `fn` returns a tuple whose first entry alone is differentiated.
     with_value : bool, default False
-        Return the value and the gradient too. They are computed in any case.
+        Return the value and the gradient, too. They are computed in any case.
 
     Returns
     -------
     callable
-        Takes the inputs of `fn` and then, as last positional argument or as the keyword `v`, the direction (a tensor, a
-        floating number or array). It is arranged like the gradient that `grad` with these settings returns, and so is
-        the product. With `has_aux`: (product, (others...)); with `with_value`: (value, gradient, product); with both:
-        the others follow the value, ((value, others...), gradient, product).
+        Takes the inputs of `fn` and then the direction, as last positional argument or as the keyword `v` (a tensor, a
+        floating number or array). Direction and product have the structure of the gradient that `grad` with these
+        settings returns. With `has_aux`: (product, (others...)); with `with_value`: (value, gradient, product); with
+        both, the others follow the value: ((value, others...), gradient, product).
 
     Raises
     ------
     TypeError, ValueError, IndexError
-        For positions and weights that do not fit, as `grad` does; if the direction is missing, or does not have the
+        For positions and weights that do not fit, as for `grad`; if the direction is missing, or does not have the
         nesting, shapes and types of the gradient.
 
     See Also
@@ -151,7 +151,7 @@ def hvp(
 
     Notes
     -----
-    Exact; the cost is about four evaluations of `fn`, for any number of unknowns.
+    Exact; the cost is about four evaluations of `fn`, for any number of variables.
 
     Examples
     --------

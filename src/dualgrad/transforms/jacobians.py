@@ -1,9 +1,9 @@
 """Jacobians: `jacfwd`, `jacrev`.
 
-A Jacobian is a derivative along every direction of a basis: forwards along the unit vectors of the inputs, backwards
-along those of the outputs. They run as batches, so a sweep is a few large operations instead of many small ones, and
-work that does not depend on the direction is done once for the batch. The engine marks a batch of unit vectors as the
-identity matrix: its product with a matrix is that matrix.
+A Jacobian is a derivative along every unit vector: of the inputs in forward mode, of the outputs in reverse mode. The
+unit vectors run as batches, so a sweep is a few large operations instead of many small ones. Work that does not depend
+on the direction is done once for the batch. The engine marks a batch of unit vectors as the identity matrix: its
+product with a matrix is that matrix.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
 __all__ = ["along_unit_vectors", "jacfwd", "jacrev"]
 
-AT_ONCE = 64  # up to so many directions are one batch at any cost
-FIRST = 16  # of more, so many run first to measure the cost
-BATCH_BYTES = 1 << 26  # bytes that the largest array of a batch may have where steps are planned as a whole,
-CACHE_BYTES = 1 << 19  # and where each is executed at once: two or three arrays of a step stay in a cache
+AT_ONCE = 64  # up to this many directions always form one batch
+FIRST = 16  # of more directions, this many run first, to measure the cost
+BATCH_BYTES = 1 << 26  # largest array of a batch, in bytes, if steps are planned as a whole,
+CACHE_BYTES = 1 << 19  # and if each step runs at once: two or three arrays of a step then stay in a cache
 
 
 if TYPE_CHECKING:
@@ -72,47 +72,47 @@ def jacfwd(
     weights: Any = None,
     chunk_size: int | None = None,
 ) -> Callable[..., Any]:
-    """The Jacobian of a function or Cell, column by column (forward mode).
+    """Make the function that computes the Jacobian of a function or Cell column by column (forward mode).
 
     Parameters
     ----------
     fn : callable
-        Returns a tensor, or a pytree of them.
+        Returns a tensor, or a pytree of tensors.
     grad_position : int, tuple of int, or None, default 0
         The input, or inputs, to differentiate by; a tuple of one counts as the int. None for weights alone. Floating
-        numbers and NumPy arrays there are tensors of their type.
+        numbers and NumPy arrays there become tensors of their type.
     has_aux : bool, default False
         `fn` returns a tuple whose first entry alone is differentiated.
     weights : Parameter, or ParameterTuple, list or tuple of them, optional
         Parameters to differentiate by.
     chunk_size : int, optional
-        How many columns are computed in one batch. By default all at once, unless the arrays of the batch would become
-        large, or leave the cache where each is computed at once.
+        The number of columns in a batch. By default all, unless the arrays of the batch would become large, or, in
+        eager calls, leave the cache.
 
     Returns
     -------
     callable
-        Takes the inputs of `fn`. The Jacobian of an output by an input has the shape of the output followed by that of
-        the input, and the type of the output. Several outputs give a nest like theirs, each entry of it arranged over
-        inputs and weights like a gradient of `grad`. With `has_aux`: (Jacobian, other), where other is bare if there
-        is one only.
+        Takes the inputs of `fn`. The Jacobian of an output by an input has the shape of the output followed by the
+        shape of the input, and the type of the output. Several outputs give a nest like theirs; each of its entries is
+        arranged over inputs and weights like a gradient of `grad`. With `has_aux`: (Jacobian, other), where a single
+        other is bare.
 
     Raises
     ------
     TypeError, ValueError, IndexError
-        For positions and weights that do not fit, as `grad` does, for an int in place of a float, and for a
-        `chunk_size` below 1. TypeError also for a result without a tensor, and for a complex input of a function with
-        real values, which has no complex derivative.
+        For positions and weights that do not fit, as for `grad`, for an int in place of a float, and for a `chunk_size`
+        below 1. TypeError also for a result without a tensor, and for a complex input of a function with real values,
+        which has no complex derivative.
 
     See Also
     --------
-    jacrev : The same, row by row: cheaper where there are fewer outputs than inputs.
+    jacrev : The same, row by row: cheaper if there are fewer outputs than inputs.
 
     Notes
     -----
-    The cost is that of one evaluation of `fn` and of one tangent for each element of the inputs. A program (of
-    `dualgrad.jit`, or of a call on large arrays) computes the entries one by one where most of them are zero, if that
-    is less work. Complex functions of complex inputs are taken to be holomorphic.
+    The cost is one evaluation of `fn` and one tangent for each element of the inputs. A program (of `dualgrad.jit`, or
+    of a call on large arrays) computes the entries one by one where most are zero, if that costs less. Complex
+    functions of complex inputs are assumed to be holomorphic.
 
     Examples
     --------
@@ -159,34 +159,35 @@ def jacrev(
     weights: Any = None,
     chunk_size: int | None = None,
 ) -> Callable[..., Any]:
-    """The Jacobian of a function or Cell, row by row (reverse mode).
+    """Make the function that computes the Jacobian of a function or Cell row by row (reverse mode).
 
     Parameters
     ----------
     fn, grad_position, has_aux, weights
         As for `jacfwd`.
     chunk_size : int, optional
-        How many rows are computed in one batch. By default all at once, unless the arrays of the batch would become
-        large, or leave the cache where each is computed at once.
+        The number of rows in a batch. By default all, unless the arrays of the batch would become large, or, in eager
+        calls, leave the cache.
 
     Returns
     -------
     callable
-        As for `jacfwd`; the Jacobian by an input has the type of the input, by an integer that of its gradient.
+        As for `jacfwd`, but the Jacobian by an input has the type of the input; by an integer input, the type of its
+        gradient.
 
     Raises
     ------
     TypeError, ValueError, IndexError
-        As for `jacfwd`, and TypeError if an output is complex and an input real, where rows are not enough.
+        As for `jacfwd`; TypeError also if an output is complex and an input real, since rows do not suffice there.
 
     See Also
     --------
-    jacfwd : The same, column by column: cheaper where there are fewer inputs than outputs.
+    jacfwd : The same, column by column: cheaper if there are fewer inputs than outputs.
 
     Notes
     -----
-    `fn` is run once and swept backwards with a batch of cotangents. A function of one number has one row, which is its
-    gradient.
+    `fn` runs once, and one reverse sweep pulls back a batch of cotangents. A function with a single number as result
+    has one row, its gradient.
 
     Examples
     --------
@@ -210,7 +211,7 @@ def jacobian_of(
     chunk_size: Any,
     blocks: Callable[[str, Selected, int | None], tuple[Any, Any]],
 ) -> Callable[..., Any]:
-    """A Jacobian found in one of the two ways, under the name of a transform."""
+    """Make a Jacobian function with one of the two modes, under the name of a transform."""
     selection = Selection(name, fn, grad_position, weights, has_aux)
     if chunk_size is not None and (isinstance(chunk_size, bool) or not isinstance(chunk_size, int)):
         raise TypeError(f"{name}: chunk_size is {chunk_size!r}; expected an int, or None for a size that fits")
@@ -238,7 +239,7 @@ def columns_of(name: str, call: Selected, chunk_size: int | None) -> tuple[Any, 
     """Tangents along the unit vectors of each input: (Jacobian, aux)."""
     has_aux = call.selection.has_aux
     aux = None
-    columns: list[list[Tensor]] = []  # for each input those of all outputs
+    columns: list[list[Tensor]] = []  # for each input, the columns of all outputs
     outputs: Any = None
     for i, x in enumerate(call.leaves):
 
@@ -292,7 +293,7 @@ def _check_types(name: str, x: Tensor, outputs: list[Tensor]) -> None:
 def along_unit_vectors(
     name: str, along: Callable[[Tensor], Any], x: Tensor, chunk_size: int | None
 ) -> tuple[Any, bool]:
-    """The results along all unit vectors of the space of a tensor, and whether they lie along a new first axis.
+    """The results along all unit vectors of a tensor's space, and True if they lie along a new first axis.
 
     A single direction is not a batch and needs no such axis.
     """
@@ -310,7 +311,7 @@ def along_unit_vectors(
             most = BATCH_BYTES if planned else CACHE_BYTES
             chunk_size = max(FIRST, FIRST * most // max(largest_array(False), 1))
             if planned and n <= chunk_size and get_state() == state:
-                parts, done = [], 0  # one program serves all directions; what nobody reads is not executed
+                parts, done = [], 0  # one program serves all directions; unused results are not executed
     else:
         parts, done = [], 0
     while done < n:
@@ -324,7 +325,7 @@ def along_unit_vectors(
 
 
 def _by_places(t: Tensor, x: Tensor, several: bool) -> Tensor:
-    """Results along the unit vectors of the space of x, with the axes of x in place of the first one."""
+    """Replace the first axis of results along unit vectors by the axes of x."""
     if several:
         return t.reshape(x.shape + t.shape[1:])
     return t.reshape((1, *t.shape))[: x.size].reshape(x.shape + t.shape)

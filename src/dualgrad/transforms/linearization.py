@@ -1,4 +1,4 @@
-"""`linearize`: a function at a point, with its derivative as a linear function for many uses."""
+"""`linearize`: the value of a function at a point, with its derivative as a reusable linear function."""
 
 from __future__ import annotations
 
@@ -18,42 +18,40 @@ __all__ = ["linearize"]
 
 
 def linearize(fn: Callable[..., R], inputs: Any) -> tuple[R, Callable[..., R]]:
-    """The value of a function at a point, and its derivative there as a linear function.
+    """Compute a function at a point. Returns its value, and its derivative there as a linear function.
 
     Parameters
     ----------
     fn : callable
         A function or Cell of the inputs.
-    inputs : Tensor, or tuple or list of Tensors
-        The point; entries may also be pytrees. Floating numbers and NumPy arrays are tensors of their type, here and as
-        tangents.
+    The point; entries may also be pytrees. Floating numbers and NumPy arrays, also in tangents, become tensors of their
+    type.
 
     Returns
     -------
     outputs : Tensor or pytree of Tensors
         ``fn(*inputs)``.
     tangent : callable
-        Takes a tangent arranged like `inputs` (or, for several inputs, one argument for each) and returns that of the
-        outputs, as `jvp` does. It may be called as often as wanted, and differentiated.
+        Takes a tangent arranged like `inputs` (or, for several inputs, one argument for each) and returns the tangent
+        of the outputs, as `jvp` does. It can be called repeatedly and differentiated.
 
     Raises
     ------
     TypeError
-        If `fn` cannot be called or returns no Tensor, an input holds nothing to differentiate by, or a tangent has
-        another type than its
-        input.
+        If `fn` cannot be called or returns no Tensor, an input cannot be differentiated by, or a tangent has another
+        type than its input.
     ValueError
         If a tangent does not have the nesting or the shape of its input.
 
     See Also
     --------
-    jvp : The same for one direction, without keeping anything.
+    jvp : The same for one direction; keeps no values.
 
     Notes
     -----
-    `fn` is executed once, here, and its intermediate values are kept; each call of the tangent is a sweep over them.
-    From the third call on the sweep is recorded, with everything that does not depend on the tangent as constants, and
-    then replayed. For ``fn = grad(f)`` the tangents are products with the Hessian, for conjugate gradients or a Lanczos
+    `fn` runs once, here, and its intermediate values are kept; each call of the tangent is a sweep over them. From the
+    third call on the sweep is recorded, with all values that do not depend on the tangent as constants, and then
+    replayed. For ``fn = grad(f)`` the tangents are products with the Hessian, for conjugate gradients or a Lanczos
     iteration.
 
     Examples

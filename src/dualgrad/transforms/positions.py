@@ -1,4 +1,4 @@
-"""What a transform is asked for: a function, the positions of its inputs, and weights; all of them checked."""
+"""Checks of a transform's arguments: the function, the positions of its inputs, and the weights."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class NoPositionError(ValueError, RuntimeError):
 
 
 def check_callable(name: str, fn: Any) -> None:
-    """Refuse what is no function or Cell."""
+    """Refuse an object that is not a function or Cell."""
     if not callable(fn):
         raise TypeError(
             f"{name}: expected a function or Cell to differentiate, got {type(fn).__name__}; pass the "
@@ -60,9 +60,9 @@ def check_sensitivity(
     what: str = "sensitivity",
     form: str = "of the shape of the output",
 ) -> None:
-    """Raise if a function lacks an input, which it would have if the last argument had not become the sensitivity.
+    """Raise if a function lacks an input because its last argument was taken as the sensitivity.
 
-    `args` are the inputs without it. Other last arguments have another name and form.
+    `args` are the inputs without that argument. Callers may give the last argument another name and form.
     """
     called: Any = getattr(fn, "construct", fn) if isinstance(fn, CellCall) else fn
     try:
@@ -85,7 +85,7 @@ def _takes(signature: inspect.Signature, args: tuple[Any, ...], kwargs: dict[str
 
 
 def checked_weights(name: str, weights: Any) -> tuple[list[Parameter], bool]:
-    """The weights as a list, and whether they were a single Parameter."""
+    """The weights as a list, and True if they were a single Parameter."""
     if isinstance(weights, Parameter):
         refuse_seen(name, [weights])
         return [weights], True
@@ -106,7 +106,7 @@ def checked_weights(name: str, weights: Any) -> tuple[list[Parameter], bool]:
 
 
 def checked_position(name: str, position: Any, weights: Any) -> tuple[tuple[int, ...], bool]:
-    """The positions as a tuple, and whether a tuple of gradients was asked for."""
+    """The positions as a tuple, and True if the result is a tuple of gradients."""
     if position is None:
         if weights is None:
             raise ValueError(
@@ -140,7 +140,7 @@ def _is_int(x: Any) -> bool:
 
 
 def _advice(name: str, position: Any) -> str:
-    """What was meant, where a position is something else."""
+    """Advice on the probable intention, for an invalid position."""
     if isinstance(position, bool):
         return "; for the gradients of all inputs give all positions, or use GradOperation(get_all=True)"
     if isinstance(position, Parameter) or (
@@ -157,9 +157,9 @@ def _advice(name: str, position: Any) -> str:
 
 
 def inputs_at(name: str, positions: tuple[int, ...], args: tuple[Any, ...], weighted: bool = False) -> tuple[Any, ...]:
-    """The arguments of a function, floating numbers and arrays at some positions as tensors.
+    """Convert floating numbers and arrays at some positions to tensors.
 
-    `weighted` says whether it is differentiated by weights too.
+    `weighted` is True if the function is differentiated by weights, too.
     """
     changed: list[Any] | None = None
     for p in positions:

@@ -1,4 +1,4 @@
-"""`recompute`: less memory for more time, since inner values are computed again instead of kept."""
+"""`recompute`: less memory for more time; inner values are computed again instead of kept."""
 
 from __future__ import annotations
 
@@ -52,24 +52,24 @@ def recompute(
     context_fn: Callable[..., Any] | None = None,
     **kwargs: Any,
 ) -> Any:
-    """Call a function or Cell without keeping its inner values for the gradient, which computes them again.
+    """Call a function or Cell without keeping its inner values; the gradient computes them again.
 
     Parameters
     ----------
     block : callable
-        A function or Cell. What it computes has to follow from its inputs, from parameters and tensors it reads, and
-        from random numbers drawn with dualgrad. Variables that a function closes over keep the values they have at the
-        call; other variables and attributes must not change until the gradient is there. Tensors that it makes at its
-        first call and keeps (a cache) have to be made before.
+        A function or Cell. Its results may depend only on its inputs, on parameters and tensors it reads, and on random
+        numbers drawn with dualgrad. Its closure variables keep their values of the call; other variables and attributes
+        must not change until the gradient exists. Tensors that its first call would make and keep (a cache) have to be
+        made before.
     *args, **kwargs
-        Its inputs. Without any, the function that calls `block` this way is returned.
+        Its inputs. Without any, the result is a function that calls `block` this way.
     use_reentrant, output_recompute, early_stop, context_fn
         Accepted so that ported code runs; they have no meaning here.
 
     Returns
     -------
     object
-        What `block` returns, or a function.
+        The result of `block`, or a function.
 
     Raises
     ------
@@ -80,15 +80,15 @@ def recompute(
 
     Notes
     -----
-    A gradient keeps the inputs and results of the call instead of everything in between: for a chain of n blocks, n
-    results and the inner values of one block at a time. The price is one more run of each block. Derivatives are
-    exact at every order and in every mode. New values that the block gives to parameters (running statistics) are
-    given once, and random numbers (dropout) are the same in both runs. Inside a recorded function (`jit`, Graph mode)
-    the call is an ordinary one, since a program plans its memory itself.
+    A gradient keeps only the inputs and results of the call: for a chain of n blocks, n results and the inner values of
+    one block at a time. The price is one more run of each block. Derivatives are exact at every order and in every
+    mode. Parameters that the block updates (running statistics) are updated once, and random numbers (dropout) are the
+    same in both runs. Inside a recorded function (`jit`, Graph mode) the call is an ordinary one, since a program plans
+    its memory itself.
 
     See Also
     --------
-    dualgrad.nn.Cell.recompute : every call of a Cell.
+    dualgrad.nn.Cell.recompute : Recompute every call of a Cell.
 
     Examples
     --------
@@ -112,7 +112,7 @@ def recompute(
 
 
 def called(block: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """One call, as one instruction of the tape."""
+    """Record one call as one instruction of the tape."""
     if recording() or not under_reverse():
         return block(*args, **kwargs)
     inputs = (args, kwargs)
@@ -139,12 +139,12 @@ def called(block: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, A
         return pulled_back("recompute", again, tensors, tuple(wanted), tuple([cotangents[i] for i in given]))
 
     found = whole("recompute", first, forward, backward, (inputs,), True)
-    block = closed(block)  # which the gradient runs later
+    block = closed(block)  # the gradient runs it later
     return found
 
 
 class Recomputed:
-    """The `construct` of a Cell whose calls are computed again; an attribute of that Cell."""
+    """The `construct` of a Cell whose calls are computed again; stored as an attribute of that Cell."""
 
     def __init__(self, cell: Any) -> None:
         self.cell = cell

@@ -1,8 +1,8 @@
-"""The inputs and weights that are differentiated, and the function of those tensors alone.
+"""The inputs and weights to differentiate by, and the function of those tensors alone.
 
-A transform works on one flat list: the tensors of the selected inputs and the values of the selected weights. It gives
-one result for each. `Selection` turns a call into that form, and the results into the pytree structure that `grad`
-returns.
+A transform works on one flat list: the tensors of the selected inputs and the values of the selected weights. It
+returns one result for each. `Selection` converts a call to that form, and the results to the pytree structure of
+`grad`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Selection:
     single: bool
     weighted: bool
 
-    _made_once = True  # a copy that is made of equal settings is equal
+    _made_once = True  # copies with equal settings are equal
 
     def __init__(self, name: str, fn: Any, grad_position: Any, weights: Any, has_aux: Any) -> None:
         self.name = name
@@ -43,7 +43,7 @@ class Selection:
             self.weighted = True
 
     def inputs(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The arguments of a call, with tensors for those that are differentiated."""
+        """The arguments of a call, with the differentiated ones converted to tensors."""
         return inputs_at(self.name, self.positions, args, self.weighted)
 
     def settings(self) -> tuple[Any, ...]:
@@ -52,7 +52,7 @@ class Selection:
 
 
 class Selected:
-    """One call: the tensors that are differentiated, and the function of them."""
+    """One call: the differentiated tensors, and the function of them."""
 
     def __init__(
         self, selection: Selection, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[Any, Any]
@@ -66,7 +66,7 @@ class Selected:
         self.leaves: list[Tensor] = [_apart(x) for x in inputs] + list(selection.parameters)
 
     def __call__(self, *leaves: Tensor) -> Any:
-        """The function of the tensors that are differentiated; frozen parameters are constants of it."""
+        """Call the function on the differentiated tensors. Frozen parameters are constants."""
         given: Iterator[Tensor] = iter(
             [
                 old if isinstance(old, Parameter) and not old.requires_grad else new
@@ -79,7 +79,7 @@ class Selected:
         return call_with(self.selection.name, self.fn, self.selection.parameters, list(given), tuple(args), self.kwargs)
 
     def arranged(self, results: list[Any]) -> Any:
-        """One result for each tensor, in the structure of a gradient."""
+        """Arrange one result for each tensor like a gradient."""
         selection, rest = self.selection, iter(results)
         inputs = tuple([arranged(self.args[p], rest) for p in selection.positions])
         by_position: Any = inputs if selection.several else inputs[0] if inputs else None
@@ -89,10 +89,10 @@ class Selected:
         return (by_position, weights) if inputs else weights
 
     def flattened(self, nest: Any, what: str) -> list[Any]:
-        """The entries of a pytree with the structure of a gradient."""
+        """The entries of a pytree with the structure of a gradient, as a list."""
         return matched(self.selection.name, self.arranged(list(self.leaves)), nest, what)
 
 
 def _apart(x: Tensor) -> Tensor:
-    """A new tensor for a parameter that is an input, so that a value in place of the parameter does not reach it."""
+    """Copy a parameter that is an input, so that a value in its place as weight does not reach the input."""
     return apply(OPCODES["identity"], None, x) if isinstance(x, Parameter) and x.requires_grad else x

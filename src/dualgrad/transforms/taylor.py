@@ -1,7 +1,7 @@
 """Derivatives of high order along a curve: `jet`, `derivative`.
 
-A function of a truncated power series is a truncated power series. Its coefficients follow from each other, so k
-derivatives cost about k squared products for each operation, while k nested gradients cost a multiple of two to the k.
+A function of a truncated power series is a truncated power series. Its coefficients follow by recurrences, so k
+derivatives cost about k squared products for each operation. k nested gradients cost a multiple of two to the k.
 """
 
 from __future__ import annotations
@@ -33,35 +33,35 @@ __all__ = ["derivative", "jet"]
 
 
 def jet(fn: Callable[..., Any], primals: Any, series: Any) -> tuple[Any, Any]:
-    """The derivatives of a function along a curve.
+    """Compute the derivatives of a function along a curve.
 
-    Let x(t) be a curve through the point x(0), given by its derivatives at 0. Then y(t) = fn(x(t)) is a curve as well,
-    and its derivatives are returned.
+    Let x(t) be a curve through the point x(0), given by its derivatives at 0. Then y(t) = fn(x(t)) is a curve as well;
+    `jet` returns its derivatives.
 
     Parameters
     ----------
     fn : callable
         A function or Cell of the inputs.
     primals : input, or tuple or list of inputs
-        The point x(0). An input is a Tensor or a pytree of them. Tensors of integers are converted to float32. Floating
-        numbers and NumPy arrays are tensors of their type.
+        The point x(0). An input is a Tensor or a pytree of Tensors. Integer tensors become float32. Floating numbers
+        and NumPy arrays become tensors of their type.
     series : Tensor or array, or tuple or list of them
         The derivatives of x: ``series[i]`` has order i + 1 and the shape of its input; for a pytree, a pytree of such
-        series. All have the same number of derivatives. Ones and then zeros are those of a straight line.
+        series. All have the same number of derivatives. A one followed by zeros describes a straight line.
 
     Returns
     -------
     outputs : Tensor or pytree of Tensors
         ``fn(*primals)``.
     series : Tensor or pytree of Tensors
-        The derivatives of y, arranged in the same way: order along the first axis.
+        The derivatives of y, arranged like `series`: order along the first axis.
 
     Raises
     ------
     TypeError
         If `fn` cannot be called, or an input holds neither a Tensor nor a floating number.
     ValueError
-        If numbers of inputs, nestings or shapes do not fit, or there is no derivative in a series.
+        If numbers of inputs, nestings or shapes do not fit, or a series is empty.
 
     See Also
     --------
@@ -69,8 +69,8 @@ def jet(fn: Callable[..., Any], primals: Any, series: Any) -> tuple[Any, Any]:
 
     Notes
     -----
-    Exact: power series arithmetic (Griewank and Walther, Evaluating Derivatives, 2008, chapter 13). Inside, the
-    coefficients are derivatives divided by their factorials, so that high orders do not overflow on the way.
+    Exact: power series arithmetic (Griewank and Walther, Evaluating Derivatives, 2008, chapter 13). Internally,
+    coefficients are derivatives divided by factorials, so high orders do not overflow.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def jet(fn: Callable[..., Any], primals: Any, series: Any) -> tuple[Any, Any]:
     >>> print(value, derivatives.reshape((3,)))
     [1.] [1. 1. 1.]
 
-    A curve in the plane, by the names of its coordinates:
+    A curve in the plane, with named coordinates:
 
     >>> place = {"x": dg.Tensor(2.0), "y": dg.Tensor(3.0)}
     >>> speed = {"x": dg.Tensor([1.0, 0.0]), "y": dg.Tensor([-1.0, 0.0])}
@@ -106,7 +106,7 @@ def jet(fn: Callable[..., Any], primals: Any, series: Any) -> tuple[Any, Any]:
 
 
 def _curves(points: tuple[Any, ...], series: Any) -> tuple[list[Tensor], int]:
-    """A series for each tensor of the inputs, and their order."""
+    """Check the series. Returns one for each tensor of the inputs, and their order."""
     given = series if isinstance(series, tuple | list) else (series,)
     if len(points) != len(given):
         raise ValueError(f"jet: {len(points)} inputs but {len(given)} series; expected one for each")
@@ -135,29 +135,29 @@ def _check_series(what: str, x: Tensor, s: Any, order: int) -> None:
 
 
 def derivative(fn: Callable[..., R], primals: Any, order: int) -> tuple[R, R]:
-    """The derivative of some order along the direction of ones.
+    """Compute the derivative of some order along the direction of ones.
 
-    For a function that works element by element, that is the derivative of that order of each element.
+    For an elementwise function it is the derivative of that order of each element.
 
     Parameters
     ----------
     fn : callable
         A function or Cell of the inputs.
     primals : input, or tuple or list of inputs
-        The point. An input is a Tensor or a pytree of them. Tensors of integers are converted to float32. Floating
-        numbers and NumPy arrays are tensors of their type.
+        The point. An input is a Tensor or a pytree of Tensors. Integer tensors become float32. Floating numbers and
+        NumPy arrays become tensors of their type.
     order : int
         1 or more.
 
     Returns
     -------
     outputs, derivatives : Tensor or pytree of Tensors
-        The value of `fn`, and its derivative of that order, of the same nesting.
+        The value of `fn`, and its derivative of that order, in the same nesting.
 
     Raises
     ------
     TypeError
-        If `fn` cannot be called, an input holds neither a Tensor nor a floating number, or `order` is no int.
+        If `fn` cannot be called, an input holds neither a Tensor nor a floating number, or `order` is not an int.
     ValueError
         If `order` is below 1.
 
@@ -167,8 +167,8 @@ def derivative(fn: Callable[..., R], primals: Any, order: int) -> tuple[R, R]:
 
     Notes
     -----
-    The cost grows with the square of the order. The result is a coefficient of a power series times the factorial of
-    the order, which float64 holds up to order 170 and float32 up to order 34.
+    The cost grows with the square of the order. The result is a series coefficient times the factorial of the order,
+    which float64 holds up to order 170 and float32 up to order 34.
 
     Examples
     --------
@@ -196,7 +196,7 @@ def derivative(fn: Callable[..., R], primals: Any, order: int) -> tuple[R, R]:
 
 
 def _points(name: str, primals: Any) -> tuple[Any, ...]:
-    """The inputs, with tensors of floats or complex numbers in them."""
+    """Convert the inputs, so that their tensors are floating or complex."""
     points = as_inputs(name, "input", tuple(primals) if isinstance(primals, tuple | list) else (primals,))
     for i, x in enumerate(points):
         if not tensors_in(x):
@@ -218,7 +218,7 @@ def _algebra(order: int) -> Algebra:
 def _coefficients(
     name: str, fn: Callable[..., Any], order: int, inputs: tuple[Any, ...], given: list[list[Tensor | None]]
 ) -> tuple[Any, list[list[Tensor | None]]]:
-    """The value of a function, and the Taylor coefficients of all its tensors, None where zero."""
+    """Run the function. Returns its value, and the Taylor coefficients of all its tensors, None where zero."""
     nest: list[Any] = []
 
     def flat(*tensors: Tensor) -> tuple[Tensor, ...]:
@@ -238,6 +238,6 @@ def _times(coefficient: Tensor | None, number: float, like: Tensor | None) -> Te
 
 
 def _stacked(parts: list[Tensor | None]) -> Tensor:
-    """Derivatives from coefficients, order along a new first axis."""
+    """Convert coefficients to derivatives, with the order along a new first axis."""
     rows = [_times(parts[k], math.factorial(k), parts[0]) for k in range(1, len(parts))]
     return apply(OPCODES["concat"], 0, *[row.reshape((1, *row.shape)) for row in rows])

@@ -1,4 +1,4 @@
-"""The results of transforms can be pickled if their functions can."""
+"""Pickles for the results of transforms, if their functions can be pickled."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ if TYPE_CHECKING:
 
     from ..tensor import Tensor
 
-    # What the signatures of transforms are written with.
+    #     # Type variables for the signatures of transforms.
     P = ParamSpec("P")  # the other arguments of a function
-    R = TypeVar("R")  # what it returns
-    X = TypeVar("X")  # what it is differentiated by: a pytree,
-    A = TypeVar("A")  # an argument before that
+    R = TypeVar("R")  # the result
+    X = TypeVar("X")  # the differentiated argument: a pytree,
+    A = TypeVar("A")  # an argument before it
     F = TypeVar("F", bound=Callable[..., Any])
-    Input: TypeAlias = Tensor | complex | np.ndarray | np.generic  # made a tensor where a function is differentiated
+    Input: TypeAlias = Tensor | complex | np.ndarray | np.generic  # becomes a tensor in a differentiated position
     Number = TypeVar("Number", bound=Input)
 
 __all__ = ["made_by", "transformation"]
 
 
 def transformation(transform: F) -> F:
-    """A transform whose results are pickled as the call that made them."""
+    """Make the results of a transform pickle as the call that made them."""
 
     @functools.wraps(transform)
     def make(*args: Any, **kwargs: Any) -> Callable[..., Any]:
         try:
             made = transform(*args, **kwargs)
-        except TypeError:  # before it: a check of keywords would cost each call
+        except TypeError:  # only after an error, since checking keywords first would slow every call
             check_keywords(transform.__name__, transform, kwargs)
             raise
         return made_by(transform, made, *args, **kwargs)
@@ -44,5 +44,5 @@ def transformation(transform: F) -> F:
 
 
 def made_by(transform: Callable[..., Any], fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Callable[..., Any]:
-    """A function that a transform has made of some arguments; it is pickled as that call."""
+    """Wrap a function that a transform made, so that it pickles as that call."""
     return Transformed(fn, transform.__module__, transform.__qualname__, args, kwargs)

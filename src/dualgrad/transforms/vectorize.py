@@ -25,47 +25,48 @@ _NUMBERS = (bool, int, float, complex, np.ndarray, np.generic)
 
 @transformation
 def vmap(fn: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0) -> Callable[P, R]:
-    """A function that applies `fn` to every sample of its inputs at once.
+    """Make a function that applies `fn` to all samples of its inputs at once.
 
     Parameters
     ----------
     fn : callable
-        A function or Cell of one sample: tensors, or pytrees of them. Inside, shapes are
-        those of one sample. It may take derivatives, and call vmap itself.
+        A function or Cell of one sample: tensors, or pytrees of tensors. Inside, shapes are the shapes of one sample.
+        It may take derivatives, and call vmap itself.
     in_axes : int, None, or pytree of these, default 0
-        The axis along which the samples lie: one for all inputs, or a tuple with an entry for each positional input,
-        in its nesting where it is a pytree. None: the input is shared by all samples.
+        The batch axis of the inputs: one for all, or a tuple with an entry for each positional input, nested like it if
+        it is a pytree. None: all samples share the input.
     out_axes : int, or pytree of them, default 0
-        The axis the samples go along in the results.
+        The batch axis of the results.
 
     Returns
     -------
     callable
-        Takes what `fn` takes, the samples along the axes that `in_axes` names; keyword arguments are shared. A result
-        of shape ``shape`` comes back as ``(samples, *shape)``, and one that is the same for all is repeated, a plain
-        number too. Fields of objects that hold no tensor are kept as they are.
+        Takes the arguments of `fn`, with the samples along the axes in `in_axes`; keyword arguments are shared. A
+        result of shape ``shape`` returns as ``(samples, *shape)``. A result that is the same for all samples is
+        repeated, also a plain number. Fields of objects that hold no tensor are kept as they are.
 
     Raises
     ------
     TypeError
-        If `fn` cannot be called or returns neither tensors nor numbers, or an axis is neither an int nor None; a
-        `LeavesDerivativeError` if `fn` hands a tensor to what takes plain numbers (``float(x)``, ``np.asarray(x)``),
-        which differ from sample to sample.
+        If `fn` cannot be called or returns neither tensors nor numbers, or an axis is neither an int nor None. A
+        `LeavesDerivativeError` if `fn` passes a tensor to code that needs plain numbers (``float(x)``,
+        ``np.asarray(x)``), since they differ between samples.
     ValueError
-        If an axis does not exist, mapped axes differ in length, nothing is mapped over, or `fn` asks for the numbers
-        of a tensor (``if x > 0``, ``x.asnumpy()``).
+        If an axis does not exist, mapped axes differ in length, no input is mapped, or `fn` reads the numbers of a
+        tensor (``if x > 0``, ``x.asnumpy()``).
 
     Notes
     -----
-    Nothing is looped over: each primitive runs once, on all samples. vmap composes with every derivative in any
-    order: ``vmap(grad(f))`` gives one gradient for each sample, ``grad`` of a function that calls vmap the gradient
-    through all of them, to any order.
+    There is no loop: each primitive runs once, on all samples. vmap composes with every derivative in any order:
+    ``vmap(grad(f))`` gives one gradient for each sample, and ``grad`` of a function that calls vmap gives the gradient
+    through all samples.
 
-    Random numbers that follow from an input (`multinomial` of weights, `gamma` of parameters, a candidate sampler of
-    classes) are drawn for each sample apart; those of a shape alone (`randn`, dropout) are the same for all samples.
+    Random numbers whose distribution depends on an input (`multinomial` of weights, `gamma` of parameters, a candidate
+    sampler of classes) are drawn for each sample separately. Random numbers that depend only on a shape (`randn`,
+    dropout) are the same for all samples.
 
-    A Parameter that is mapped over is a tensor inside. Where a primitive class takes a step of an optimiser with it
-    (`ops.ApplyAdagrad` ...), the tensor and the Parameter are changed.
+    A mapped Parameter is a tensor inside. If a primitive class takes an optimiser's step with it (`ops.ApplyAdagrad`
+    ...), both the tensor and the Parameter change.
 
     Examples
     --------
@@ -108,7 +109,7 @@ def vmap(fn: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0) -> Callable[P,
 
 
 def _check_mapped(args: tuple[Any, ...], axes: Any) -> None:
-    """Say which input is mapped over and holds something else than tensors, and what to do."""
+    """Raise for a mapped input that holds other objects than tensors, with advice."""
     each = axes if isinstance(axes, tuple) else (axes,) * len(args)
     for position, (x, axis) in enumerate(zip(args, each, strict=True)):
 
@@ -126,5 +127,5 @@ def _check_mapped(args: tuple[Any, ...], axes: Any) -> None:
 
 
 def _repeatable(leaf: Any, named: bool) -> Any:
-    """A tensor for a number that a function returns, repeated for each sample; numbers in fields stay as they are."""
+    """Convert a returned number to a tensor, to be repeated for each sample; numbers in fields stay as they are."""
     return leaf if named or not isinstance(leaf, _NUMBERS) else Tensor(leaf)

@@ -1,8 +1,8 @@
-"""Parameters whose samples `vmap` goes over: what a function makes of one sample goes back into the Parameter.
+"""Parameters that `vmap` maps over: changes to their samples are written back to the Parameter.
 
-A function that is mapped gets tensors of one sample in place of Parameters. Those that a step of an optimiser changes
-are changed in place, so that the function goes on with the new values; when it has returned, the values of all samples
-are put into the Parameter. Where `vmap` is nested, the outer one has such a tensor in its turn.
+A mapped function gets tensors of one sample in place of Parameters. An optimiser's step changes such a tensor in place,
+so the function continues with the new values. After the return, the values of all samples are written to the Parameter.
+In nested `vmap` calls, the outer one has such a tensor in place of the Parameter.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from ..tensor import Tensor
 
 __all__ = ["mapped_parameters", "rewrite", "stands_for_parameter", "writing"]
 
-#: whether it was changed, for each tensor that stands for a Parameter now, by its identity; each belongs to one thread
+#: By identity of each tensor that stands for a Parameter: True if it was changed. Each belongs to one thread.
 _CHANGED: dict[int, bool] = {}
 
 
 def stands_for_parameter(x: Any) -> bool:
-    """Whether a tensor is one sample of a Parameter that `vmap` maps over."""
+    """True if a tensor is one sample of a Parameter that `vmap` maps over."""
     return id(x) in _CHANGED
 
 
@@ -31,7 +31,7 @@ def rewrite(x: Tensor, value: Tensor) -> None:
 
 
 def mapped_parameters(args: Sequence[Any], axes: Any) -> list[int]:
-    """Which positional inputs are Parameters, or stand for one, and are mapped over."""
+    """The positional inputs that are mapped Parameters, or stand for one."""
     each = axes if isinstance(axes, tuple) else (axes,) * len(args)
     return [
         k
@@ -48,9 +48,9 @@ def writing(
     axes: Any,
     out_axes: Any,
 ) -> Any:
-    """What ``run(function, out_axes)`` gives for a function of one sample, whose changes of Parameters are kept.
+    """Call ``run(function, out_axes)`` for a function of one sample. Writes changed Parameters back.
 
-    `places` are the inputs that are Parameters. Their samples are results of the function too.
+    `places` are the inputs that are Parameters. Their samples are results of the function, too.
     """
     each = axes if isinstance(axes, tuple) else (axes,) * len(args)
     changed = [False] * len(places)
