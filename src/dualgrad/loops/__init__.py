@@ -1,4 +1,4 @@
-"""Loops and branches that are differentiated with little memory; `dualgrad` offers these functions itself."""
+"""Loops and branches with derivatives that need little memory; `dualgrad` exports these functions."""
 
 import sys
 
@@ -8,4 +8,4 @@ from .looping import fori_loop, scan, while_loop
 
 __all__ = ["cond", "fori_loop", "scan", "while_loop"]
 
-sys.modules["dualgrad.branches"] = branches  # where programs and pickles may look for it
+sys.modules["dualgrad.branches"] = branches  # the former name of the module, for programs and pickles

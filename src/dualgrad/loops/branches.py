@@ -1,6 +1,6 @@
-"""`cond`: one of two functions, also where samples differ in which.
+"""`cond`: call one of two functions; under `vmap` the choice may differ between samples.
 
-`dualgrad.ops.cond` is something else, the condition number of a matrix.
+`dualgrad.ops.cond` is the condition number of a matrix.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], *
     Parameters
     ----------
     pred : bool or Tensor of one element
-        Which: `true_fn` where it holds.
+        True selects `true_fn`.
     true_fn, false_fn : callable
         Functions of the operands.
     *operands
-        What the function is given.
+        The arguments of the selected function.
 
     Returns
     -------
     object
-        What that function returns. Its tensors are new ones, also if they are operands.
+        The result of that function. Its tensors are new ones, also if they are operands.
 
     Raises
     ------
@@ -58,14 +58,14 @@ def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], *
 
     Notes
     -----
-    Only the function that is chosen is called. Under `vmap`, where the choice may differ from sample to sample, both
-    are, and the branch that is not taken adds nothing to a derivative, not even where its own slope is infinite. A
-    `while_loop` in a branch ends for the samples that do not take the branch before its first step.
+    Only the selected function is called. Under `vmap`, where the choice may differ between samples, both are called.
+    The branch that is not taken adds nothing to a derivative, even if its slope is infinite. A `while_loop` in a branch
+    runs no step for samples that do not take the branch.
 
-    In a recorded function (`jit`, Graph mode) a choice by an argument is one instruction. While the function is
-    recorded, both branches are called, and their derivatives; a replay computes the one that is chosen. The function
-    runs eagerly if the branches return different nestings, shapes or types, or if one of them raises, draws random
-    numbers, gives a tensor outside a new value or asks for numbers.
+    In a recorded function (`jit`, Graph mode) a choice by an argument is one instruction. Recording calls both
+    branches, and their derivatives; a replay computes only the selected one. The function runs eagerly if the branches
+    return different nestings, shapes or types, or if one of them raises, draws random numbers, assigns to an outside
+    tensor or reads numbers.
 
     Examples
     --------
@@ -95,13 +95,13 @@ def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], *
     if _is_written_down(pred):
         try:
             return Branches(pred.reshape(()).astype(bool_), true_fn, false_fn)(operands)
-        except Exception:  # of the branch that is called again now, or of the other one
+        except Exception:  # raised by the branch that runs again now, or by the other one
             unrepeatable("cond: a branch raises an error, or the branches return different things")
     return made_since(start, (true_fn if bool(pred) else false_fn)(*operands))
 
 
 def _is_written_down(truth: Tensor) -> bool:
-    """Whether a truth value is part of a program that is being written down."""
+    """True if a truth value is part of an active recording."""
     if not can_roll():
         return False
     from .._engine.trace.rolling import written_down  # takes time to import, and not every program records
@@ -110,12 +110,12 @@ def _is_written_down(truth: Tensor) -> bool:
 
 
 class Branches:
-    """A choice between two functions of a recorded function, as one instruction.
+    """A choice between two functions as one instruction of a recorded function.
 
     Parameters
     ----------
     truth : Tensor
-        The truth value that chooses.
+        The truth value that selects.
     true_fn, false_fn : callable
         Functions of the operands.
     """
@@ -123,18 +123,18 @@ class Branches:
     def __init__(self, truth: Tensor, true_fn: Callable[..., Any], false_fn: Callable[..., Any]) -> None:
         self.truth = truth
         self.functions = [true_fn, false_fn]
-        self.template: Any = None  # of the operands
-        self.count = 0  # of tensors in them
+        self.template: Any = None  # template of the operands
+        self.count = 0  # number of tensors in them
 
     def __call__(self, operands: tuple[Any, ...]) -> Any:
-        """Run both while they are recorded."""
+        """Record both functions."""
         self.template, self.count = template_of(operands), len(tensors_of(operands))
         found = whole("cond", self.first, self.forward, self.backward, (operands,), False)
         self.functions = [closed(f) for f in self.functions]  # a derivative may run them later
         return found
 
     def first(self, operands: tuple[Any, ...]) -> Any:
-        """The result, of both."""
+        """Record the result of both functions."""
         from .._engine.trace.rolling import NotRecorded
 
         nests: list[Any] = []
@@ -147,13 +147,13 @@ class Branches:
         return filled(template_of(nests[0]), found)
 
     def choice(self, branches: Sequence[Callable[[], Sequence[Any]]]) -> list[Any] | None:
-        """What one of two functions returns, by one instruction; None if a program cannot have it."""
+        """The result of one of two functions, by one instruction; None if a program cannot hold it."""
         from .._engine.trace.rolling import choose
 
         return choose("cond", self.truth, branches)
 
     def taken(self) -> Callable[..., Any]:
-        """The function that is chosen."""
+        """The selected function."""
         return self.functions[0 if bool(self.truth) else 1]
 
     def split(self, tensors: list[Tensor]) -> tuple[Any, list[Tensor]]:
@@ -161,7 +161,7 @@ class Branches:
         return filled(self.template, tensors[: self.count]), tensors[self.count :]
 
     def forward(self, inside: Any, tensors: list[Tensor]) -> list[Tensor]:
-        """The tensors of the result again, on other values."""
+        """Compute the tensors of the result again, on other values."""
         operands, captured = self.split(tensors)
         if _is_written_down(self.truth):
             return tensors_of(inside.run(captured, self.first, operands))
@@ -170,7 +170,7 @@ class Branches:
     def backward(
         self, inside: Any, tensors: list[Tensor], wanted: list[int], cotangents: list[Any], first_order: bool
     ) -> list[Any]:
-        """The cotangents of the wanted tensors: of the branch that is chosen, which is run again."""
+        """The cotangents of the wanted tensors, from another run of the selected function."""
         given = [j for j, ct in enumerate(cotangents) if ct is not None]
         slopes = [j for j in wanted if not tensors[j].dtype.is_bool]
         if not given or not slopes:
@@ -194,6 +194,6 @@ class Branches:
 
 
 def noted(nests: list[Any], f: Callable[..., Any], operands: tuple[Any, ...]) -> list[Tensor]:
-    """The tensors of what a function returns, which is appended to a list."""
+    """Call a function and append its result to a list. Returns the tensors of the result."""
     nests.append(f(*operands))
     return tensors_of(nests[-1])

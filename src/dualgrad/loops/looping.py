@@ -1,8 +1,8 @@
-"""Loops: scan, while_loop and fori_loop, differentiated with little memory.
+"""Loops with derivatives that need little memory: scan, while_loop and fori_loop.
 
 An ordinary Python loop is differentiated like any other code, and its gradient keeps the inner values of every step.
-The loops here keep a few states only, and run the steps again from those (`_schedule`): with room for s states, n steps
-are reversed while each is run r times at most, C(s + r, s) >= n.
+These loops keep only a few states, and run the steps again from them (`_schedule`). With room for s states, n steps are
+reversed with at most r runs of each step, C(s + r, s) >= n.
 """
 
 from __future__ import annotations
@@ -34,24 +34,24 @@ def scan(
     *,
     checkpoints: int | str | None = None,
 ) -> tuple[Any, Any]:
-    """Carry a value through a loop over the first axis of tensors, and stack what the steps return.
+    """Carry a value through a loop over the first axis of tensors, and stack the results of the steps.
 
     Parameters
     ----------
     f : callable
-        ``f(carry, x)`` returns ``(carry, y)``. It may read parameters and other tensors from outside, draw random
-        numbers and take derivatives; it may not give tensors outside new values.
+        ``f(carry, x)`` returns ``(carry, y)``. It may read parameters and other outside tensors, draw random numbers
+        and take derivatives. It must not assign to outside tensors.
     init : Tensor, or pytree
-        The first carry. Each step keeps its nesting, shapes and types; keys of dicts stay in the order they have here.
+        The first carry. Each step keeps its nesting, shapes and types; keys of dicts keep their order.
     xs : Tensor, or pytree of tensors, optional
-        What the steps are given, along the first axis; None: each is given None.
+        The inputs of the steps, along the first axis; None: each step gets None.
     length : int, optional
         The number of steps; needed without `xs`.
     reverse : bool, default False
-        From the last entry to the first; results stay beside their entries.
+        From the last entry to the first; results keep the order of the entries.
     checkpoints : int or str, optional
-        How many states a gradient may keep at a time, or how many bytes of them (``"64 MB"``). By default about the
-        square root of 2 n for n steps, so that no step is run more than twice again.
+        The number of states that a gradient may keep at a time, or their size in bytes (``"64 MB"``). By default about
+        the square root of 2 n for n steps, so that no step runs more than twice again.
 
     Returns
     -------
@@ -61,21 +61,21 @@ def scan(
     Raises
     ------
     TypeError
-        If `f` is not callable, `length` or `checkpoints` has another type, or `xs` holds an array with as many entries
-        as there are steps that is no Tensor, or numbers and no Tensor.
+        If `f` is not callable, or `length` or `checkpoints` has another type. Also if `xs` holds an array other than a
+        Tensor with an entry for each step, or numbers and no Tensor.
     ValueError
-        If the lengths do not agree, a step changes the nesting, a shape or a type of the carry, or a field that holds
-        no tensor differs from step to step in the results.
+        If the lengths do not agree, a step changes the nesting, a shape or a type of the carry, or a field without
+        tensors differs between the results of the steps.
     RuntimeError
-        If a step gives a tensor outside a new value.
+        If a step assigns to an outside tensor.
 
     Notes
     -----
     The gradient is one sweep of binomial checkpointing (Griewank and Walther, Algorithm 799: revolve, 2000). A second
-    derivative runs that same sweep on dual numbers: it keeps as many states, each with its tangent, and takes a small
-    multiple of the time. In forward mode nothing is kept at all. Inside a recorded function (`jit`, Graph mode) up to
-    64 steps are written out. A longer loop is one instruction: its body is called for a few steps only, and has to
-    compute the same in each (docs/tutorials/loops.md).
+    derivative runs the same sweep on dual numbers: it keeps the same number of states, each with its tangent, and takes
+    a small multiple of the time. Forward mode keeps nothing. Inside a recorded function (`jit`, Graph mode) up to 64
+    steps are unrolled. A longer loop is one instruction: its body is called for a few steps only, and must compute the
+    same in each (docs/tutorials/loops.md).
 
     Examples
     --------
@@ -85,7 +85,7 @@ def scan(
     >>> print(total, sums)
     6.0 [1. 3. 6.]
 
-    A thousand steps of a logistic map, differentiated by its parameter with ten states kept:
+    A thousand steps of a logistic map, differentiated by its parameter, with ten kept states:
 
     >>> def last(r):
     ...     step = lambda x, _: (r * x * (1 - x), None)
@@ -117,7 +117,7 @@ def scan(
         backwards = truth_value("scan", "reverse", reverse)
         return Loop("scan", f, given, n, reverse=backwards, checkpoints=checkpoints)(init)
     entry = mapped(lambda t: zeros((1, *t.shape[1:]), t.dtype), xs)
-    _, ys = Loop("scan", f, Stacked(entry) if tensors else given, 1)(init)  # for the shapes of what it returns
+    _, ys = Loop("scan", f, Stacked(entry) if tensors else given, 1)(init)  # to find the shapes of the results
     return init, mapped(lambda t: zeros((0, *t.shape[1:]), t.dtype), ys)
 
 
@@ -134,7 +134,7 @@ def while_loop(
     ----------
     cond : callable
         ``cond(carry)``: a bool, or a tensor of one element.
-    body : callable
+    ``body(carry)`` returns the next carry. It has the same restrictions as the function of `scan`.
         ``body(carry)`` returns the next carry; what it may do is what the function of `scan` may.
     init : Tensor, or pytree
         The first carry.
@@ -153,9 +153,9 @@ def while_loop(
 
     Notes
     -----
-    The number of steps is a constant of every derivative: it does not change with a small change of the inputs, but
-    where a condition just turns. Under `vmap` each sample ends by itself: steps are run until the last one has, and
-    those that have ended stay as they are.
+    The number of steps is a constant of every derivative, since a small change of the inputs changes it only at a
+    switching point of the condition. Under `vmap` each sample ends separately: steps run until the last sample has
+    ended, and the carry of ended samples stays.
 
     Examples
     --------
@@ -182,14 +182,14 @@ def fori_loop(
     *,
     checkpoints: int | str | None = None,
 ) -> Any:
-    """Repeat a step for each number from `lower` to `upper`, without the last.
+    """Repeat a step for each number from `lower` up to but not including `upper`.
 
     Parameters
     ----------
     lower, upper : int or Tensor of one int
         The range.
     body : callable
-        ``body(i, carry)`` returns the next carry; what it may do is what the function of `scan` may.
+        ``body(i, carry)`` returns the next carry. It has the same restrictions as the function of `scan`.
     init : Tensor, or pytree
         The first carry.
     checkpoints : int or str, optional
@@ -248,7 +248,7 @@ class Scan(Primitive):
     """A loop over a list: ``ops.Scan()(loop_func, init, xs, length=None)``.
 
     ``loop_func(carry, x)`` returns ``(carry, y)``. `xs` is a list or tuple, or None with `length`; the results come in
-    a list. Differentiated like `scan`, which stacks.
+    a list. Derivatives work as for `scan`, which stacks.
 
     Examples
     --------
@@ -261,7 +261,7 @@ class Scan(Primitive):
     __slots__ = ()
 
     def __call__(self, loop_func: Any, init: Any, xs: Any, length: int | None = None, unroll: bool = True) -> Any:
-        """Run the loop; `unroll` is accepted and has no meaning here."""
+        """Run the loop; `unroll` is accepted without effect."""
         _check_callable("Scan", "loop_func", loop_func)
         if xs is None:
             if isinstance(length, bool) or not isinstance(length, int):
@@ -306,6 +306,6 @@ class ForiLoop(Primitive):
     __slots__ = ()
 
     def __call__(self, lower: Any, upper: Any, loop_func: Any, init_val: Any, unroll: bool = True) -> Any:
-        """Run the loop; `unroll` is accepted and has no meaning here."""
+        """Run the loop; `unroll` is accepted without effect."""
         _check_callable("ForiLoop", "loop_func", loop_func)
         return _counted("ForiLoop", lower, upper, loop_func, init_val, None)

@@ -1,7 +1,6 @@
-"""Masks: which samples take the branch of `cond` that runs, where `vmap` runs both.
+"""Masks: the samples that take the running branch of `cond`, where `vmap` runs both branches.
 
-A loop in a branch may end only where the branch is taken. So its condition holds for no sample that does not take the
-branch.
+A loop in a branch must end only for samples that take the branch. So its condition is false for all other samples.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ __all__ = ["masked", "within"]
 
 @contextmanager
 def masked(truth: Tensor) -> Iterator[None]:
-    """Inside the block, loops go on only for samples for which a truth value holds, too."""
+    """Inside the block, loops continue only for samples with a true value, too."""
     former = MASKS.now
     MASKS.now = truth if former is None else former & truth
     try:
@@ -29,7 +28,7 @@ def masked(truth: Tensor) -> Iterator[None]:
 
 
 def within(proceed: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """The condition of a loop, which holds only for samples that take the branches around."""
+    """Restrict the condition of a loop to samples that take the surrounding branches."""
     mask = MASKS.now
     if mask is None:
         return proceed

@@ -1,6 +1,6 @@
-"""A loop of a recorded function, rolled up: what its steps and the steps backwards are, as functions of tensors.
+"""A loop of a recorded function as one instruction: its steps and the reverse steps, as functions of tensors.
 
-The engine executes a few of them and makes one instruction of the loop (`_engine/trace/rolling.pyx`).
+The engine runs a few of them and makes one instruction of the loop (`_engine/trace/rolling.pyx`).
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ __all__ = ["Ahead", "back", "can_roll"]
 
 
 def can_roll() -> bool:
-    """Whether a recording is active in which loops are rolled up."""
+    """True if a recording is active that turns loops into one instruction."""
     from .._engine.trace.rolling import rolls  # takes time to import, and not every program records
 
     return rolls()
 
 
 class Ahead:
-    """The steps of a loop that are executed while it is rolled up.
+    """The steps of a loop that run while its instruction is made.
 
     Parameters
     ----------
@@ -37,9 +37,9 @@ class Ahead:
     init : pytree
         The first carry.
     xs : list of Tensor
-        What the steps are given entries of.
+        The tensors whose entries the steps get.
     first : bool
-        Whether the loop is run for the first time, so that it is not known yet whether its body is pure.
+        True in the first run of the loop, which must find out if the body is pure.
     """
 
     done: int
@@ -54,8 +54,8 @@ class Ahead:
         self.loop, self.first = loop, first
         self.template: Any = template_of(init)
         self.carry, self.results, self.done = init, Results(loop.name, False), 0
-        self.beyond = 0  # steps that were executed after the last one of the loop
-        self.fields: Any = None  # of what a step returns beside the carry
+        self.beyond = 0  # steps run beyond the end of the loop
+        self.fields: Any = None  # of the results beside the carry
         truth = None
         self.over: bool = False
         if loop.proceed is not None:
@@ -77,7 +77,7 @@ class Ahead:
             )
 
     def step(self, tensors: list[Tensor], leaves: list[Tensor], k: int) -> tuple[list[Tensor], list[Tensor], Any]:
-        """One step, on tensors: (carry, results, whether there is another one)."""
+        """Run one step on tensors: (carry, results, truth value of another step)."""
         loop = self.loop
         before = filled(self.template, tensors)
         beyond = self.over
@@ -100,7 +100,7 @@ class Ahead:
         return tensors_of(after), tensors_of(as_tensors(y)), None
 
     def after_step(self, carry: Any, beyond: bool) -> Any:
-        """The truth value of whether there is another step."""
+        """The truth value of another step."""
         truth = self.loop.truth(carry)
         if not isinstance(truth, Tensor):
             unrepeatable(f"{self.loop.name}: its condition is no Tensor")
@@ -117,7 +117,7 @@ class Ahead:
 
 
 def back(sweep: Sweep, forward: Rolled, states: int | float | None) -> list[Any] | None:
-    """The cotangents of what a loop depends on, by one instruction; None if its steps cannot be repeated."""
+    """The cotangents of a loop's inputs, by one instruction; None if its steps cannot be repeated."""
     from .._engine.trace.rolling import roll
 
     loop = sweep.loop

@@ -1,14 +1,13 @@
 """A loop as one instruction: run once, and reversed from states that are kept along the way.
 
-A loop whose trace is small is traced as a Python loop is. Of any other one the first run keeps no inner
-values. Its reverse rule visits the steps backwards: it runs the loop again from one of a
-few kept states (`_schedule`), tapes one step, and pulls the cotangents through it. It is written on tensors, so higher
-derivatives run the same schedule on duals, and nothing is ever differentiated through it.
+A loop with a small trace is traced like a Python loop. For any other loop the first run keeps no inner values. Its
+reverse rule visits the steps backwards: it runs the loop again from one of a few kept states (`_schedule`), tapes one
+step, and pulls the cotangents through it. The rule is written on tensors, so higher derivatives run the same schedule
+on duals, and the loop itself is never differentiated through.
 
-A step may depend on something of Python that has changed since the first run. So what a step executes when it is run
-again is compared with what it executed first (`watched`). And where the sweep arrives at a state that the first run
-kept, the last one among them, both have to be the same. What is deferred has other rounding errors, and is not
-compared.
+A step may depend on a Python object that has changed since the first run. So the operations of a repeated step are
+compared with its first operations (`watched`). And where the sweep reaches the last state that the first run kept, both
+states must be equal. Deferred numbers have other rounding errors, and are not compared.
 """
 
 from __future__ import annotations
@@ -49,8 +48,8 @@ from .steps import Counted, Given, Results, as_tensors, check_same, chosen, desc
 
 __all__ = ["Loop", "Sweep"]
 
-SHORT = 64  # steps of a loop that is written out where a program is recorded
-SMALL = 2**19  # bytes of a trace that is kept
+SHORT = 64  # most steps of a loop that a recorded program unrolls
+SMALL = 2**19  # most bytes of a kept trace
 OVERHEAD = 400  # bytes of a tensor without its numbers
 
 _INEXACT = {_dtype.float16.num, _dtype.float32.num, _dtype.float64.num, _dtype.complex64.num, _dtype.complex128.num}
@@ -63,21 +62,21 @@ class Loop:
     Parameters
     ----------
     name : str
-        Of the function called, for messages.
+        The called function, for messages.
     body : callable
         ``body(carry, given)`` returns (carry, result).
     given : Given
-        What the steps are given.
+        The source of the steps' inputs.
     n : int or None
         The number of steps; None with `proceed`.
     reverse, listed : bool
-        Whether the steps go from the last entry to the first; whether results are put in a list.
+        Run the steps from the last entry to the first; put the results in a list.
     checkpoints : int, str or None
-        States kept for the reverse rule.
+        The number or size of the states kept for the reverse rule.
     proceed : callable, optional
-        ``proceed(carry)`` tells whether there is another step.
+        ``proceed(carry)`` decides about another step.
     calls : callable, optional
-        The user's function that the body calls; by default it is the body itself.
+        The user's function that the body calls; by default the body itself.
     """
 
     def __init__(
@@ -103,18 +102,18 @@ class Loop:
         self.proceed = proceed
         self.given_by_users: list[Callable[..., Any]] = [f for f in (calls or body, proceed) if f is not None]
         self.masked: bool = False  # samples of a batch end at different steps
-        self.keeps: bool = False  # states on the first run
-        self.traced: bool = False  # the steps, as those of a Python loop
-        self.written_out: bool = False  # as steps of a program
+        self.keeps: bool = False  # the first run keeps states
+        self.traced: bool = False  # the steps are traced like steps of a Python loop
+        self.written_out: bool = False  # the steps are unrolled in a program
         self.saved: dict[int, tuple[Any, Any]] = {}
-        self.noted: dict[int, int] = {}  # entry -> a digest of what its step executes, if it is not the usual one
-        self.usual: dict[bool, int] = {}  # whether the number of the step is none of Python's -> the usual one
-        self.trail: Any = new_trail()  # of a usual step
+        self.noted: dict[int, int] = {}  # entry -> a digest of its step's operations, if it is not the usual one
+        self.usual: dict[bool, int] = {}  # True if the number of the step is symbolic -> the usual digest
+        self.trail: Any = new_trail()  # the operations of a usual step
         self.runs_first: bool = True
         self.counts: bool = isinstance(given, Counted)
-        self.unseen: set[int] = set()  # entries whose step was given a number that is none of Python's
-        self.rolled: Any = None  # the loop rolled up at the first run, or the attempt at it
-        self.starts: list[int] = []  # of the results of each step, in a list of the tensors of all
+        self.unseen: set[int] = set()  # entries whose step got a symbolic number
+        self.rolled: Any = None  # the instruction made in the first run, or the attempt at it
+        self.starts: list[int] = []  # where the results of each step start in the list of all their tensors
 
     def __call__(self, init: Any) -> tuple[Any, Any]:
         """Run the loop."""
@@ -138,9 +137,9 @@ class Loop:
         return found
 
     def may_be_rolled_up(self, init: Any, truth: Callable[[Any], Any] | None = None) -> bool:
-        """Whether the loop is to be one instruction of the program that is being written down.
+        """True if the loop becomes one instruction of the recorded program.
 
-        `truth` tells whether it goes on, where that is not run inside the closed call.
+        `truth` is its condition, if that does not run inside the closed call.
         """
         if self.listed or not can_roll():
             return False
@@ -149,15 +148,15 @@ class Loop:
         return isinstance((truth or self.truth)(init), Tensor)
 
     def at(self, i: int) -> int:
-        """The number of the entry that step i is given."""
+        """The number of the entry that step i gets."""
         assert self.n is not None
         return self.n - 1 - i if self.reverse else i
 
     def step(self, k: int, carry: Any, leaves: list[Tensor], entry: int | None = None) -> tuple[Any, Any]:
-        """The step that is given entry k; `entry` is that number where k is none of Python's."""
+        """Run the step that gets entry k; `entry` is its number if k is symbolic."""
         given = self.given.nest(leaves, k)
         before = bindings((carry, given)) if recording() else []
-        own = own_containers(carry)  # the body may change its lists and dicts
+        own = own_containers(carry)  # a copy, since the body may change its lists and dicts
         result = self.compared(k, k if type(k) is int else entry, own, given)
         check_bindings(self.name, before)
         if not isinstance(result, tuple | list) or len(result) != 2:
@@ -171,8 +170,8 @@ class Loop:
         return after, y
 
     def compared(self, k: int, entry: int | None, carry: Any, given: Any) -> Any:
-        """What the body returns; an error if it does something else now than at the first run."""
-        symbolic = self.counts and type(k) is not int  # the step cannot be compared with one that is given an int
+        """Call the body. Raises if its operations differ from those in the first run."""
+        symbolic = self.counts and type(k) is not int  # such a step cannot be compared with one that gets an int
         usual = self.usual.get(symbolic)
         expected = usual if symbolic or entry is None else self.noted.get(entry, usual)
         trail = self.trail if (usual is None) == self.runs_first and expected == usual else None
@@ -185,7 +184,7 @@ class Loop:
                 self.noted[entry] = noted
             return result
         known = entry in self.noted or (usual is not None and entry not in self.unseen)
-        if not symbolic and not known and True in self.usual:  # the first run was given a number that is no int
+        if not symbolic and not known and True in self.usual:  # the first run got a symbolic number
             if entry is None or self.rolled is None or not self.rolled.is_pure():
                 raise self.changed("")
             self.noted[entry] = noted
@@ -194,7 +193,7 @@ class Loop:
         return result
 
     def changed(self, where: str) -> RuntimeError:
-        """The error for a step that depends on something else than its inputs."""
+        """The error for a step that depends on other things than its inputs."""
         return RuntimeError(
             f"{self.name}: a step gave another result when it was run again to be differentiated, or computed it in "
             f"another way{where}: {function_in_words(self.given_by_users[0])}. So the gradient would be that of "
@@ -205,7 +204,7 @@ class Loop:
         )
 
     def truth(self, carry: Any) -> Any:
-        """What the condition says of a carry."""
+        """The condition's value for a carry."""
         assert self.proceed is not None
         try:
             truth = self.proceed(carry)
@@ -216,7 +215,7 @@ class Loop:
         return truth
 
     def holds(self, truth: Tensor) -> bool:
-        """Whether a truth value holds, for a sample at least; the recording is not told."""
+        """True if a truth value holds for at least one sample. The recording does not notice the read."""
         from .._engine.trace.rolling import truth_of
 
         found, many = truth_of(truth)
@@ -224,7 +223,7 @@ class Loop:
         return found
 
     def goes_on(self, i: int, carry: Any) -> bool:
-        """Whether there is a step i, when the loop is run for the first time."""
+        """True if there is a step i, in the first run of the loop."""
         if self.proceed is None:
             return i < self.n  # type: ignore[operator]
         truth = self.truth(carry)
@@ -238,7 +237,7 @@ class Loop:
         return bool(truth)
 
     def first(self, init: Any, xs: list[Tensor]) -> tuple[Any, Any]:
-        """The first run; it keeps the states that the reverse rule would keep first."""
+        """The first run. It keeps the states that the reverse rule keeps first."""
         carry, results, i = init, Results(self.name, self.listed), 0
         counting = self.n is None
         steps: set[int] = set()
@@ -272,7 +271,7 @@ class Loop:
         return carry, results.finished(self.reverse)
 
     def number_of_states(self, n: int, init: Any) -> int:
-        """How many states may be kept at a time."""
+        """The number of states to keep at a time."""
         if self.checkpoints is None:
             return default_states(n)
         if isinstance(self.checkpoints, int):
@@ -281,19 +280,19 @@ class Loop:
         return max(1, min(n, _bytes(self.checkpoints) // max(nbytes, 1)))
 
     def split(self, tensors: list[Tensor]) -> tuple[Any, list[Tensor], list[Tensor]]:
-        """(initial carry, tensors of what the steps are given, captured tensors)."""
+        """(initial carry, tensors of the steps' inputs, captured tensors)."""
         init = filled(self.template, tensors[: self.count])
         end = self.count + len(self.given.tensors)
         return init, tensors[self.count : end], tensors[end:]
 
     def advanced(self, carry: Any, xs: list[Tensor], start: int, stop: int) -> Any:
-        """The carry some steps on."""
+        """The carry after the steps from `start` to `stop`."""
         for i in range(start, stop):
             carry = self.step(self.at(i), carry, self.given.leaves(xs, self.at(i)))[0]
         return carry
 
     def forward(self, inside: Any, tensors: list[Tensor]) -> list[Tensor]:
-        """All results again, on other values."""
+        """Compute all results again, on other values."""
         init, xs, captured = self.split(tensors)
 
         def run(init: Any, xs: list[Tensor]) -> tuple[Any, Any]:
@@ -314,7 +313,7 @@ class Loop:
     def backward(
         self, inside: Any, tensors: list[Tensor], wanted: list[int], cotangents: list[Any], first_order: bool
     ) -> list[Any]:
-        """The cotangents of the wanted tensors: the steps backwards, from kept states."""
+        """The cotangents of the wanted tensors, by running the steps backwards from kept states."""
         n = self.n or 0
         init, xs, captured = self.split(tensors)
         sweep = Sweep(self, inside, init, xs, captured, wanted, cotangents)
@@ -350,7 +349,7 @@ class Loop:
         return sweep.results()
 
     def rolled_back(self, sweep: Sweep, init: Any) -> list[Any] | None:
-        """The cotangents of everything, by one instruction of a recording; None if that cannot be."""
+        """The cotangents of all inputs, by one instruction of a recording; None if that is not possible."""
         found: list[Ahead] = []
 
         def ahead(init: Any, xs: list[Tensor]) -> tuple[()]:
@@ -365,7 +364,7 @@ class Loop:
 
 
 class Sweep:
-    """Cotangents on their way back through a loop."""
+    """Cotangents on their way backwards through a loop."""
 
     loop: Loop
     inside: Any
@@ -392,14 +391,14 @@ class Sweep:
         end = self.count + len(xs)
         self.of_xs: bool = bool([j for j in wanted if self.count <= j < end])
         self.of_captured: list[int] = [j - end for j in wanted if j >= end]
-        # Slopes pass integers only where one comes from outside: what is cast from a float to an integer has none.
+        #     # Cotangents pass integers only if one arrives from outside: a cast from float to integer has no slope.
         given = [*tensors_of(init), *xs, *captured]
         self.through_ints: bool = bool([j for j in wanted if given[j]._typenum not in _INEXACT])
         self.totals: list[Any] = [None] * len(captured)
         self.terms: dict[int, list[Any]] = {}
 
     def of_results(self, i: int) -> list[Any]:
-        """The cotangents of what step i returned beside the carry."""
+        """The cotangents of the results of step i beside the carry."""
         if self.loop.proceed is not None or not self.ys:
             return []
         k = self.loop.at(i)
@@ -408,7 +407,7 @@ class Sweep:
         return self.ys[self.loop.starts[k] : self.loop.starts[k + 1]]
 
     def pull(self, i: int, carry: Any) -> None:
-        """The cotangents before a step, from those after it."""
+        """Pull the cotangents through step i."""
         k = self.loop.at(i)
         self.carry, of_x, terms = self.pulled(
             k, [*self.carry, *self.of_results(i)], tensors_of(carry), self.loop.given.leaves(self.xs, k), carry
@@ -462,7 +461,7 @@ class Sweep:
         return before, of_x, terms
 
     def check(self, k: int, found: list[Tensor]) -> None:
-        """The step with entry k has to lead to the state that the first run kept behind it, if it kept one."""
+        """Compare the carry after the step with entry k with the first run's state there, if it was kept."""
         if is_written_down():
             return
         state = self.loop.saved.get(self.loop.at(k) + 1)
@@ -471,7 +470,7 @@ class Sweep:
         raise self.loop.changed("")
 
     def has_slope(self, t: Tensor) -> bool:
-        """Whether a tensor of the loop can have a cotangent."""
+        """True if a tensor of the loop can have a cotangent."""
         return t._typenum in _INEXACT or (self.through_ints and not t.dtype.is_bool)
 
     def results(self) -> list[Any]:
@@ -482,7 +481,7 @@ class Sweep:
 
 
 def same_numbers(tensors: list[Tensor], others: list[Tensor]) -> bool:
-    """Whether the first tensors have the bits of others, as far as both go."""
+    """True if the tensors have the same bits, up to the length of the shorter list."""
     n = min(len(tensors), len(others))
     return [primal(t).tobytes() for t in tensors[:n]] == [primal(t).tobytes() for t in others[:n]]
 

@@ -1,4 +1,4 @@
-"""What the steps of a loop are given and return, and what they carry along."""
+"""The inputs and results of the steps of a loop, and checks of the carry."""
 
 from __future__ import annotations
 
@@ -21,59 +21,59 @@ __all__ = [
     "mapped", "same_rest",
 ]  # fmt: skip
 
-CHUNK = 1024  # results joined at a time
+CHUNK = 1024  # most results joined at a time
 _COMPARED = (bool, int, float, complex, str, bytes, np.ndarray, np.generic)
 
 
 class Given:
-    """Nothing but the carry; the base of what else a step may be given."""
+    """The steps get only the carry. Base of the other sources of inputs."""
 
     def __init__(self, nest: Any = None) -> None:
         self.tensors: list[Tensor] = tensors_of(nest)
-        self.template: Any = None  # of what each step is given
+        self.template: Any = None  # template of the input of a step
 
     def leaves(self, tensors: list[Tensor], k: int) -> list[Tensor]:
-        """The tensors that step k is given, from those of the loop."""
+        """The tensors for step k, from the tensors of the loop."""
         return []
 
     def nest(self, leaves: list[Tensor], k: int) -> Any:
-        """What step k is given."""
+        """The input of step k."""
         return None
 
     def spread(self, terms: dict[int, list[Any]], n: int) -> Iterator[Tensor | None]:
-        """The cotangents of the loop's tensors, from those of each step's."""
+        """The cotangents of the loop's tensors, from the cotangents of each step's."""
         yield from ()
 
 
 class Counted(Given):
-    """A number that counts up."""
+    """The steps get a number that counts up."""
 
     def __init__(self, lower: int) -> None:
         super().__init__()
         self.lower = lower
 
     def nest(self, leaves: list[Tensor], k: int) -> int:
-        """What step k is given."""
+        """The input of step k."""
         return self.lower + k
 
 
 class Stacked(Given):
-    """A slice of each tensor of a nest, along its first axis."""
+    """The steps get slices of each tensor of a nest, along the first axis."""
 
     def __init__(self, nest: Any) -> None:
         super().__init__(nest)
         self.template: Any = template_of(nest)
 
     def leaves(self, tensors: list[Tensor], k: int) -> list[Tensor]:
-        """The tensors that step k is given, from those of the loop."""
+        """The tensors for step k, from the tensors of the loop."""
         return [t[k] for t in tensors]
 
     def nest(self, leaves: list[Tensor], k: int) -> Any:
-        """What step k is given."""
+        """The input of step k."""
         return filled(self.template, leaves)
 
     def spread(self, terms: dict[int, list[Any]], n: int) -> Iterator[Tensor | None]:
-        """The cotangents of the loop's tensors, from those of each step's."""
+        """The cotangents of the loop's tensors, from the cotangents of each step's."""
         for j, t in enumerate(self.tensors):
             found = [terms[k][j] if k in terms else None for k in range(n)]
             if all(term is None for term in found):
@@ -84,7 +84,7 @@ class Stacked(Given):
 
 
 class Listed(Given):
-    """One entry of a list."""
+    """The steps get entries of a list."""
 
     def __init__(self, entries: list[Any]) -> None:
         super().__init__(entries)
@@ -94,28 +94,28 @@ class Listed(Given):
             self.starts.append(self.starts[-1] + len(tensors_of(entry)))
 
     def leaves(self, tensors: list[Tensor], k: int) -> list[Tensor]:
-        """The tensors that step k is given, from those of the loop."""
+        """The tensors for step k, from the tensors of the loop."""
         return tensors[self.starts[k] : self.starts[k + 1]]
 
     def nest(self, leaves: list[Tensor], k: int) -> Any:
-        """What step k is given."""
+        """The input of step k."""
         return filled(self.templates[k], leaves)
 
     def spread(self, terms: dict[int, list[Any]], n: int) -> Iterator[Tensor | None]:
-        """The cotangents of the loop's tensors, from those of each step's."""
+        """The cotangents of the loop's tensors, from the cotangents of each step's."""
         for k in range(n):
             yield from terms.get(k, [None] * (self.starts[k + 1] - self.starts[k]))
 
 
 def stacked(tensors: list[Tensor]) -> Tensor:
-    """One tensor of many, joined a chunk at a time."""
+    """Stack many tensors, a chunk at a time."""
     if len(tensors) <= CHUNK:
         return stack(tensors)
     return concat([stack(tensors[i : i + CHUNK]) for i in range(0, len(tensors), CHUNK)])
 
 
 class Results:
-    """What the steps return beside the carry: stacked, or in a list."""
+    """The results of the steps beside the carry: stacked, or in a list."""
 
     def __init__(self, name: str, listed: bool) -> None:
         self.name = name
@@ -127,7 +127,7 @@ class Results:
         self.entries: list[Any] = []
 
     def add(self, y: Any) -> None:
-        """Take the results of the next step."""
+        """Add the results of the next step."""
         if self.listed:
             self.entries.append(y)
             return
@@ -156,7 +156,7 @@ class Results:
                 recent.clear()
 
     def finished(self, reverse: bool) -> Any:
-        """All results, in the order of what the steps were given."""
+        """All results, in the order of the inputs."""
         if self.listed:
             return self.entries[::-1] if reverse else self.entries
         joined = []
@@ -168,7 +168,7 @@ class Results:
 
 
 def as_tensors(y: Any, fields: list[Any] | None = None) -> Any:
-    """A nest with tensors in place of numbers; fields keep what they hold, which a list is told."""
+    """Convert numbers in a nest to tensors. Fields keep their values, which are appended to `fields`."""
 
     def change(leaf: Any, named: bool) -> Any:
         if named and fields is not None:
@@ -179,7 +179,7 @@ def as_tensors(y: Any, fields: list[Any] | None = None) -> Any:
 
 
 def check_arrays(name: str, xs: Any, steps: int | None) -> None:
-    """Refuse an array of which a step would not be given its entry, and anything where there is no tensor (None)."""
+    """Refuse an array that would need an entry for each step, or, without tensors (None), any other object."""
 
     def check(leaf: Any, named: bool) -> Any:
         entries = leaf.shape[0] if isinstance(leaf, np.ndarray) and leaf.ndim else -1
@@ -194,30 +194,30 @@ def check_arrays(name: str, xs: Any, steps: int | None) -> None:
 
 
 def _equal(a: Any, b: Any) -> bool:
-    """Whether two fields hold the same number or text; other objects are not compared."""
+    """True if two fields hold the same number or text. Other objects are not compared."""
     if not isinstance(a, _COMPARED) and not isinstance(b, _COMPARED):
         return True
     return type(a) is type(b) and np.array_equal(a, b, equal_nan=isinstance(a, float | complex))
 
 
 def mapped(fn: Callable[[Tensor], Tensor], nest: Any) -> Any:
-    """A nest with a function applied to its tensors."""
+    """Apply a function to the tensors of a nest."""
     return filled(template_of(nest), [fn(t) for t in tensors_of(nest)])
 
 
 def chosen(truth: Any, x: Any, y: Any) -> Any:
-    """A nest of the tensors of x where a truth value holds, of y elsewhere; y has the nesting of x."""
+    """Take the tensors of x where a truth value holds, and of y elsewhere; y is nested like x."""
     pairs = zip(tensors_of(x), matched("where", x, y, "the other nest"), strict=True)
     return filled(template_of(x), [where(truth, a, b) for a, b in pairs])
 
 
 def described(x: Any) -> str:
-    """A value in a message."""
+    """Describe a value for a message."""
     return f"a tensor of shape {x.shape} and type {x.dtype}" if isinstance(x, Tensor) else in_words(x)
 
 
 def check_same(name: str, was: Any, now: Any, what: str) -> bool:
-    """The carry keeps its nesting, shapes and types from step to step; whether dicts keep the order of their keys."""
+    """Check that the carry keeps its nesting, shapes and types. True if dicts also keep the order of their keys."""
     if isinstance(was, Tensor):
         if isinstance(now, Tensor) and now._typenum == was._typenum and now.shape == was.shape:
             return True
@@ -236,14 +236,14 @@ def check_same(name: str, was: Any, now: Any, what: str) -> bool:
 
 
 def in_order(name: str, like: Any, nest: Any) -> Any:
-    """A nest with the keys of its dicts in the order of another nest, of the same structure."""
+    """Order the keys of a nest's dicts like those in another nest of the same structure."""
     others = iter([leaf for leaf in leaves_beside(like, nest) if not isinstance(leaf, Tensor)])
     found = with_leaves(like, lambda leaf, named: next(others))
     return filled(template_of(found), matched(name, like, nest, "the carry"))
 
 
 def leaves_beside(like: Any, nest: Any) -> Iterator[Any]:
-    """The leaves of a nest, in the order of another one."""
+    """The leaves of a nest, in the order of another nest."""
     if is_leaf(like):
         yield nest
         return
@@ -252,7 +252,7 @@ def leaves_beside(like: Any, nest: Any) -> Iterator[Any]:
 
 
 def same_rest(was: Any, now: Any) -> bool:
-    """Whether two nests of one structure hold the same beside tensors."""
+    """True if two nests of the same structure are equal beside tensors."""
     if isinstance(was, Tensor):
         return True
     if is_leaf(was):

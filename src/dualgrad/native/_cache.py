@@ -2,16 +2,16 @@
 
 Design
 ------
-A file says what it is the code of. Its name and its head are the digest of all that the code follows from: the text it
-was made of, the processor with its features, the flags of the compiler, and the versions of everything that had a part
-in it. A digest of the head and of the code follows. A file that does not agree with what is wanted is made again,
-whatever its name is. Files are written beside their place and moved there, so a reader finds all of one or none.
+A file identifies its source. Its name and its head are the digest of everything that the code depends on: the text, the
+processor with its features, the flags of the compiler, and the versions of all software involved. A digest of the head
+and of the code follows. A file that does not match is made again, whatever its name is. Files are written beside their
+place and moved there, so a reader finds a complete file or none.
 
-What lies in the folder is run, so nobody else may write there. Each folder on the way to it belongs to the user or to
-the administrator, and others may not write to it. Others may write to a folder whose sticky bit is set, as that of
-/tmp: they can neither move nor delete what the user has there. A symbolic link on the way is followed if it belongs to
-the user or to the administrator; the files are reached by the path without links, which is the path that was checked.
-Anything else is refused: a warning names the path, and nothing is kept on disk from then on.
+Files in the folder are executed, so no other user may write there. Each folder on its path must belong to the user or
+to the administrator, and must not be writable by others. A folder with the sticky bit, like /tmp, may be writable by
+others, since they can neither move nor delete the user's files. A symbolic link on the path is followed if it belongs
+to the user or to the administrator; files are then reached by the path without links, which is the checked one.
+Everything else is refused: a warning names the path, and nothing is kept on disk from then on.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ __all__ = ["Cache", "default_folder"]
 
 MAGIC = b"dualgrad machine code 2\n"
 MOST_FILES = 2000
-MOST_BYTES = 1 << 24  # of a file; one of 500 instructions has 100 kB
-MOST_LINKS = 40  # of a path, as in Linux
-SELDOM = 64  # stores from one look at the number of files to the next
+MOST_BYTES = 1 << 24  # most bytes of a file; the code of 500 instructions has 100 kB
+MOST_LINKS = 40  # most links in a path, as in Linux
+SELDOM = 64  # stores between two counts of the files
 
 OURS = re.compile(r"[0-9a-f]{64}\.o|dualgrad.*\.part")
 
 
 class Refused(Exception):
-    """Others may write here: (path, reason)."""
+    """Other users may write here: (path, reason)."""
 
 
 def default_folder() -> Path | None:
-    """Where machine code is kept; None where it is not: `DUALGRAD_NATIVE_CACHE` names a folder, or is 0."""
+    """The folder for machine code, or None. `DUALGRAD_NATIVE_CACHE` names a folder, or is 0 for none."""
     wish = os.environ.get("DUALGRAD_NATIVE_CACHE", "")
     if wish == "0":
         return None
@@ -59,17 +59,17 @@ def default_folder() -> Path | None:
         return None
     try:
         return Path(root).expanduser() / "dualgrad" / "native"
-    except RuntimeError:  # there is no home
+    except RuntimeError:  # no home folder
         return None
 
 
 class Cache:
-    """Machine code by the digest of what it follows from.
+    """Machine code on disk, by the digest of everything it depends on.
 
     Parameters
     ----------
     folder
-        Where it is kept; None to keep nothing.
+        The folder; None to keep nothing.
     maker
         Versions, processor and flags, as text.
     """
@@ -81,16 +81,16 @@ class Cache:
         self._stored = 0
 
     def path(self, text: str) -> Path:
-        """The file of the machine code of a text."""
+        """The file for the machine code of a text."""
         assert self.folder is not None
         return self.folder / f"{self._origin(text).hex()}.o"
 
     def _origin(self, text: str) -> bytes:
-        """The digest of all that the machine code of a text follows from."""
+        """The digest of everything that the machine code of a text depends on."""
         return hashlib.sha256(self.maker + text.encode()).digest()
 
     def load(self, text: str) -> bytes | None:
-        """The machine code of a text; None where there is none that can be trusted."""
+        """Read the machine code of a text; None if there is no trusted file."""
         if not self.is_usable():
             return None
         try:
@@ -105,7 +105,7 @@ class Cache:
         return code if found[: len(head) + 32] == head + hashlib.sha256(head + code).digest() else None
 
     def store(self, text: str, code: bytes) -> None:
-        """Keep the machine code of a text. A disk that is full or read-only changes nothing."""
+        """Keep the machine code of a text. Ignores a full or read-only disk."""
         head = MAGIC + self._origin(text)
         content = head + hashlib.sha256(head + code).digest() + code
         if not self.is_usable() or len(content) > MOST_BYTES:
@@ -127,7 +127,7 @@ class Cache:
         self._stored += 1
 
     def is_usable(self) -> bool:
-        """Whether the folder is there, and safe. The first call finds out, and warns if others may write there."""
+        """True if the folder exists and is safe. The first call checks, and warns if other users may write there."""
         if self._usable is None:
             assert self.folder is not None
             try:
@@ -140,8 +140,8 @@ class Cache:
         return self._usable is True
 
     def _refuse(self, reason: Refused) -> None:
-        """Keep nothing from now on, and say why."""
-        self._usable = False  # first: a filter may turn the warning into an error
+        """Keep nothing from now on, and warn with the reason."""
+        self._usable = False  # before the warning, which a filter may turn into an error
         warnings.warn(
             "native: machine code is not kept on disk, because {} {}. Expected files and folders that only you can "
             "write to. Take the rights from others (chmod go-w), or set DUALGRAD_NATIVE_CACHE to another folder, or "
@@ -151,12 +151,12 @@ class Cache:
         )
 
     def _prune(self) -> None:
-        """Delete the oldest quarter where files are too many."""
+        """Delete the oldest quarter of the files if there are too many."""
         assert self.folder is not None
         files = []
         with contextlib.suppress(OSError), os.scandir(self.folder) as entries:
             for entry in entries:
-                with contextlib.suppress(OSError):  # another process may have deleted it meanwhile
+                with contextlib.suppress(OSError):  # another process may have deleted it
                     if OURS.fullmatch(entry.name):
                         files.append((entry.stat().st_mtime, entry.path))
         if len(files) <= MOST_FILES:
@@ -167,8 +167,8 @@ class Cache:
 
 
 def _content(path: Path) -> bytes:
-    """What is in a file of ours. OSError where it is none: a pipe is not waited for, and a link not followed."""
-    # Windows has none of the first three, and needs the last
+    """Read a file of the cache. Raises OSError for a link, and for a pipe without waiting for it."""
+    # Windows lacks the first three, and needs the last.
     flags = [getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY")]
     opened = os.open(path, os.O_RDONLY | sum(flags))
     try:
@@ -183,9 +183,9 @@ def _content(path: Path) -> bytes:
 
 
 def _check(path: str, state: os.stat_result, *, sticky: bool) -> None:
-    """Raise Refused where others may change what is at a path, a folder with the sticky bit being allowed or not."""
+    """Raise Refused if other users may change the object at a path. `sticky` allows a folder with the sticky bit."""
     if not hasattr(os, "geteuid"):
-        return  # Windows: rights are lists that `stat` does not show, and the folder is in the user's own profile
+        return  # Windows: `stat` does not show access lists, and the folder is in the user's own profile
     if state.st_uid not in (0, os.geteuid()):
         raise Refused(path, f"belongs to another user (number {state.st_uid})")
     mode = stat.S_IMODE(state.st_mode)
@@ -194,13 +194,13 @@ def _check(path: str, state: os.stat_result, *, sticky: bool) -> None:
 
 
 def _safe_folder(folder: Path) -> Path:
-    """Make a folder, and return its path without links. Refused where others may write to it, or on the way."""
+    """Make a folder, and return its path without links. Raises Refused if others may write on its path."""
     drive, *rest = Path(os.path.abspath(folder)).parts
     found, left, links = drive, rest[::-1], 0
     _check(found, os.lstat(found), sticky=True)
     while left:
         part = left.pop()
-        if part == os.pardir:  # of a link; no link is on the way up
+        if part == os.pardir:  # `..` comes from a link; the path to it has no more links
             found = os.path.dirname(found)
             continue
         path = os.path.join(found, part)

@@ -1,8 +1,8 @@
-"""What rows of the table compute, as trees: the C bodies of kernels, parsed.
+"""Expression trees of table rows: the C bodies of kernels, parsed.
 
-A tree is a tuple whose first element says what it is:
+A tree is a tuple whose first element is its kind:
 
-    ("x", k)                the operand number k
+    ("x", k)                operand number k
     ("number", 1.0)
     ("add", a, b)           also sub, mul, div
     ("neg", a), ("sqrt", a), ("fabs", a)
@@ -10,8 +10,8 @@ A tree is a tuple whose first element says what it is:
     ("or", a, b), ("and", a, b)
     ("choose", c, a, b)
 
-A body that says more than that (most functions do) has no tree; its compiled loop is called. Numbers have to be
-integers, or converted to the type of the operands: C would compute the rest in another type.
+A body with other operations (most functions have them) has no tree; its compiled loop is called instead. Numbers must
+be integers, or converted to the type of the operands, since C would compute with others in another type.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ __all__ = ["ABSORB", "QUICK", "Tree", "keeps_nan", "tree_of"]
 
 Tree = tuple[Any, ...]
 
-#: The macros of bodies, as ext/include/vector/registers.h defines them.
+#: The macros in bodies, as ext/include/vector/registers.h defines them.
 ABSORB = "(((x == 0) | (y == 0)) ? 0 : x * y + 0)"
 QUICK = "(x * y + 0)"
 _MACROS = {"DG_ABSORB(x, y)": ABSORB, "DG_ABSORB_QUICK(x, y)": QUICK}
 
 _TOKEN = re.compile(r"\s*(\(T\)|0x[0-9a-fp]+|[0-9.]+|[A-Za-z_]\w*|==|!=|[-+*/<>|&?:(),])")
 
-# Two-sided operators, loosest first.
+# Binary operators, from the lowest precedence up.
 _LEVELS = (
     {"|": "or"},
     {"&": "and"},
@@ -48,7 +48,7 @@ _TYPES = {11: "f32", 12: "f64"}
 
 
 class _Unknown(Exception):
-    """A body says something that trees cannot say."""
+    """A body contains an operation that trees lack."""
 
 
 class _Parser:
@@ -136,9 +136,9 @@ def _number(word: str) -> float:
 
 @functools.cache
 def tree_of(op: int, typenum: int, *, quick: bool = False) -> Tree | None:
-    """What the kernel of an opcode computes for a type; None where only its loop knows.
+    """The tree of an opcode's kernel for a type; None if the kernel has no tree.
 
-    `quick`: the cheaper body of the row, which gives the same number unless it gives nan.
+    `quick` selects the cheaper body of the row, which gives the same number unless it gives nan.
     """
     if op >= len(ROWS) or typenum not in _TYPES:
         return None
@@ -155,7 +155,7 @@ def tree_of(op: int, typenum: int, *, quick: bool = False) -> Tree | None:
 
 
 def keeps_nan(tree: Tree) -> bool:
-    """Whether nan in any operand gives nan."""
+    """True if nan in any operand gives nan."""
     if tree[0] == "choose" or tree[0] in _TRUTHS:
         return False
     return all(keeps_nan(part) for part in tree[1:] if isinstance(part, tuple))

@@ -1,17 +1,17 @@
-"""The compiler: text becomes machine code in memory. The one module that touches llvmlite.
+"""The compiler: it turns text into machine code in memory. Only this module uses llvmlite.
 
 Design
 ------
-*Fork.* llvmlite has one lock for a process, and a child that is forked while a thread holds it waits for it forever. So
-all use of llvmlite here is under a lock of our own, which whoever forks holds. In the child nothing of llvmlite is
-touched again: what is there already runs on, and is never freed.
+*Fork.* llvmlite has one lock for each process. A child that is forked while a thread holds the lock waits for it
+forever. So a lock of this module guards all use of llvmlite, and forking acquires it. The child never calls llvmlite
+again: existing code still runs, and is never freed.
 
-*Memory.* Text is compiled in a context of its own, which is dropped with the module. Machine code lives as long as its
-`Code`. Code that nobody holds is buried, and freed when something is compiled next: it may be dropped by any thread,
-which must not wait for a compilation.
+*Memory.* Text is compiled in a context of its own, which is freed with the module. Machine code lives as long as its
+`Code`. Unused code is put in a list, and the next compilation frees it: any thread may drop the last reference, and
+must not wait for a compilation.
 
-A linker keeps 10 kB of names for each function, also when the function is freed. So a linker serves LINKED functions
-and is given up: its memory goes with the last of them.
+A linker keeps 10 kB of names for each function, even a freed one. So a linker serves LINKED functions and is then
+replaced: its memory is freed with the last of them.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from ._cache import Cache, default_folder
 
 __all__ = ["LOCK", "Code", "Machine", "forked", "machine"]
 
-FORMAT = 2  # of the text and of how it is called
-LINKED = 8  # functions of a linker: a linker takes as long as five functions, and keeps names of those that are freed
+FORMAT = 2  # version of the text and of the calling convention
+LINKED = 8  # functions for each linker: making one takes as long as five functions, and names are never freed
 
 NONE: Mapping[str, int] = MappingProxyType({})
 
@@ -46,7 +46,7 @@ _names = itertools.count()
 
 
 class Code:
-    """Machine code in memory, for as long as this object lives: where its functions begin, by name."""
+    """Machine code in memory while this object lives: the addresses of its functions, by name."""
 
     def __init__(self) -> None:
         self.trackers: list[Any] = []
@@ -54,7 +54,7 @@ class Code:
         _living.add(self)
 
     def __del__(self, bury: Callable[[list[Any]], None] = _buried.extend) -> None:
-        bury(self.trackers)  # a default outlives the module
+        bury(self.trackers)  # bound as a default, which outlives the module
 
 
 class Machine:
@@ -63,9 +63,9 @@ class Machine:
     Attributes
     ----------
     bits
-        Bits of a vector.
+        Bits in a vector register.
     compiled, loaded
-        How many texts were compiled, and how many came from the cache.
+        The number of texts that were compiled, and of texts from the cache.
     """
 
     def __init__(self) -> None:
@@ -94,7 +94,7 @@ class Machine:
         self.compiled = self.loaded = 0
 
     def add(self, code: Code, name: str, text: str, called: Mapping[str, int] = NONE) -> None:
-        """Compile the text of one function, which calls others by name, and put it into memory."""
+        """Compile the text of one function, which calls others by name, and load it into memory."""
         with LOCK:
             _free_buried()
             found = self.cache.load(text)
@@ -119,7 +119,7 @@ class Machine:
 
     def _link(self, code: Code, name: str, found: bytes, called: Mapping[str, int]) -> bool:
         if self._linked == LINKED:
-            self._linker.close()  # trackers hold it in turn
+            self._linker.close()  # each tracker keeps it alive
             self._linker = self._llvm.create_lljit_compiler(self._target)
             self._linked = 0
         self._linked += 1
@@ -135,7 +135,7 @@ class Machine:
         return True
 
     def detach(self) -> None:
-        """Never free anything."""
+        """Give up freeing anything."""
         self._target.detach()
         self._linker.detach()
 
@@ -151,7 +151,7 @@ _machine: Machine | None = None
 
 
 def machine() -> Machine:
-    """The compiler of this process; ImportError where llvmlite is missing."""
+    """The compiler of this process. Raises ImportError if llvmlite is missing."""
     global _machine
     with LOCK:
         if _machine is None:
@@ -160,7 +160,7 @@ def machine() -> Machine:
 
 
 def forked() -> bool:
-    """Whether this process was forked from one that had a compiler."""
+    """True if this process was forked from a process with a compiler."""
     return _forked
 
 
@@ -170,7 +170,7 @@ def _free_buried() -> None:
 
 
 def _let_go() -> None:
-    """Never free anything: llvmlite must not be touched again."""
+    """Give up freeing anything: llvmlite must not be called again."""
     for tracker in [*_buried, *[tracker for code in list(_living) for tracker in code.trackers]]:
         tracker.detach()
     _buried.clear()
@@ -186,7 +186,7 @@ def _in_child() -> None:
 
 
 def _at_exit() -> None:
-    """A compilation that runs is finished, and no other begins."""
+    """Wait for a running compilation, and let no other begin."""
     LOCK.acquire()
     _let_go()
 

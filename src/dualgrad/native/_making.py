@@ -1,4 +1,4 @@
-"""Machine code of one region: its text, compiled and put in place of its instructions."""
+"""Machine code for one region: compiles its text and replaces its instructions."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from ._runs import LEAST, functions_of, runs_of
 
 __all__ = ["make"]
 
-CHUNK = 64  # instructions that are read at once
+CHUNK = 64  # instructions read at once
 
 
 def make(region: Any, machine: Machine) -> Iterator[None]:
-    """Give a region its machine code, if there is any; pauses after each small piece of work."""
+    """Make machine code for a region, if it is worth it. Yields after each small piece of work."""
     count, block = engine.form_of(region)
     if block == 0:
         if 0 < count <= MOST_STEPS:

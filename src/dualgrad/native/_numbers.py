@@ -1,13 +1,13 @@
-"""Programs on single numbers as machine code: a function for each few hundred steps.
+"""Machine code for programs on single numbers: a function for each few hundred steps.
 
 Design
 ------
-The time that a compiler takes grows faster than the length of a function, so a program becomes several. Inside of one
-a number is a value; between them it lies where the instructions would put it. If one of them meets nan, all
-instructions run from the first one on: what a program reads from outside it never writes.
+Compile time grows faster than the length of a function, so a program is split into several. Inside a function a number
+is a value; between functions it is stored where the instructions would put it. If a function meets nan, all
+instructions run again from the first on. That is safe, since a program never overwrites its inputs.
 
-Functions without a tree are called: compiled from the bodies of the loops for one number, or the loops themselves for
-one element. Sine and cosine of one number are one call.
+Functions without a tree are called: compiled from the loop bodies for one number, or the loops themselves for one
+element. Sine and cosine of one number share one call.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["MOST_STEPS", "PART", "Calls", "parts_of"]
 
 MOST_STEPS = 10_000
 PART = 500
-BLOCK = 1  # the base of numbers that stay inside
+BLOCK = 1  # the base of numbers inside the region
 MOST_OPERANDS = 4
 IDENTITY, POWER = OPCODES["identity"], OPCODES["power"]
 CIRCLE = (OPCODES["sin"], OPCODES["cos"])
@@ -35,7 +35,7 @@ Step = tuple[Any, ...]
 
 
 class Calls:
-    """The loops that a program calls: by number, with the first step that calls each, and its opcode."""
+    """The loops that a program calls: by number, the first step that calls each, and its opcode."""
 
     def __init__(self) -> None:
         self.steps: list[int] = []
@@ -52,9 +52,9 @@ class Calls:
 
 
 def parts_of(chunks: Iterable[list[Step]], calls: Calls) -> Iterator[tuple[str, str] | None]:
-    """(name, text) of each function of a program whose steps come in chunks; None after a chunk of work.
+    """The (name, text) of each function of a program whose steps come in chunks; None after each chunk of work.
 
-    Raises `NotImplementedError` where a step cannot be written.
+    Raises `NotImplementedError` for a step that has no machine code.
     """
     steps: list[Step] = []
     readers = _Readers()
@@ -73,7 +73,7 @@ def parts_of(chunks: Iterable[list[Step]], calls: Calls) -> Iterator[tuple[str, 
 
 
 class _Readers:
-    """For each step the last one that reads what it makes, where that is read at all."""
+    """For each step, the last step that reads its result, if any does."""
 
     def __init__(self) -> None:
         self.last: dict[int, int] = {}
@@ -81,7 +81,7 @@ class _Readers:
         self._count = 0
 
     def take(self, step: Step) -> None:
-        """One more step."""
+        """Add a step."""
         *_, ins, out = step
         for cell in ins:
             if cell in self._maker:
@@ -91,7 +91,7 @@ class _Readers:
 
 
 class _Part:
-    """Some steps behind each other."""
+    """Consecutive steps that become one function."""
 
     def __init__(self, given: list[Step], first: int, calls: Calls, readers: dict[int, int]) -> None:
         self.given = given
@@ -104,7 +104,7 @@ class _Part:
         self.circles: dict[tuple[int, ...], tuple[int, int]] = {}  # operand -> its sine and cosine
 
     def take(self, k: int) -> None:
-        """One step as values."""
+        """Convert one step to values."""
         op, typenum, fusion, ins, out = self.given[k]
         if typenum not in TYPES:
             raise NotImplementedError(f"numbers of type {typenum}")
@@ -139,7 +139,7 @@ class _Part:
         return self.at[cell]
 
     def written(self) -> Iterator[tuple[str, str] | None]:
-        """The text."""
+        """Yield the name and text of the function; None after each piece of work."""
         yield from without_zeros(self.steps, self.leaves)
         watched: list[int] = []
         for found in self.steps.watched():
@@ -192,7 +192,7 @@ class _Part:
 
 
 def _open(w: Writer, bases: list[int], called: bool) -> None:
-    """The beginning of a function: where each base is, and what calls of loops need."""
+    """Write the start of a function: the addresses of the bases, and memory for calls of loops."""
     for base in bases:
         w.line(f"%p{base} = getelementptr ptr, ptr %bases, i64 {base}")
         w.line(f"%b{base} = load ptr, ptr %p{base}, align 8")
@@ -217,7 +217,7 @@ def _address(w: Writer, base: int, offset: int) -> str:
 
 
 def _entry(w: Writer, index: int) -> str:
-    """A pointer in the table of calls."""
+    """Write code that reads a pointer from the table of calls."""
     at, found = w.name(), w.name()
     w.line(f"{at} = getelementptr ptr, ptr %calls, i64 {index}")
     w.line(f"{found} = load ptr, ptr {at}, align 8")
@@ -225,7 +225,7 @@ def _entry(w: Writer, index: int) -> str:
 
 
 def _call(w: Writer, number: int, element: str, operands: list[str], result: str, exponent: bool) -> None:
-    """Call a loop for one element. It may change the pointers that it is given. An exponent that is a number stays."""
+    """Write a call of a loop for one element. The loop may change its pointer arguments. An exponent has step 0."""
     for k, operand in enumerate(operands):
         w.line(f"store {element} {operand}, ptr %cell{k}, align 8")
     for k in range(len(operands) + 1):

@@ -1,7 +1,6 @@
-"""Where instructions of a region read and write: which places are one, and which results are read later.
+"""Memory that instructions of a region read and write: equal places, and results that later instructions read.
 
-Bytes are counted as `ext/include/executor/native.h` finds an operand in a block. Whatever is not known for certain
-counts as read, or as a conflict.
+Byte offsets follow `ext/include/executor/native.h`. An unknown place counts as read, or as a conflict.
 """
 
 from __future__ import annotations
@@ -10,16 +9,16 @@ from typing import Any, NamedTuple
 
 __all__ = ["BLOCK", "Later", "Place", "conflict", "places_of", "rows_of"]
 
-BLOCK = 1  # the base of the memory of a block
+BLOCK = 1  # the base of the tile's memory
 
 Instruction = dict[str, Any]
 
 _ELEMENTWISE = ("loop", "cast", "select")
-_FROM_START = ("zero", "gather", "sum_axis")  # they do not read what they write
+_FROM_START = ("zero", "gather", "sum_axis")  # they do not read their result
 
 
 class Place(NamedTuple):
-    """An operand: where it begins, how it moves with the rows of the array and of the block, bytes between elements."""
+    """An operand: its start, its step for each row of the array and of the tile, and the bytes between elements."""
 
     base: int
     offset: int
@@ -29,18 +28,18 @@ class Place(NamedTuple):
 
 
 def places_of(i: Instruction) -> list[Place]:
-    """The operands of an elementwise instruction, then its result."""
+    """The operands of an elementwise instruction, followed by its result."""
     count = i["n_in"] + 1
     return [Place._make((*arg, step)) for arg, step in zip(i["args"][:count], i["step"][:count], strict=True)]
 
 
 def rows_of(i: Instruction) -> tuple[int, ...]:
-    """Which elements an instruction goes over, in each block."""
+    """The elements that an instruction covers in each tile."""
     return i["low"], i["high"], i["before"], i["after"], i["width"]
 
 
 def extent(place: Place, rows: tuple[int, ...], block: int, item: int) -> tuple[int, int] | None:
-    """The bytes that lie between the first element of a place and behind its last one; None where that is not known."""
+    """The byte range from the first element of a place to the end of the last one; None if unknown."""
     low, high, before, after, width = rows
     if place.row < 0:
         return None
@@ -54,7 +53,7 @@ def extent(place: Place, rows: tuple[int, ...], block: int, item: int) -> tuple[
 
 
 def conflict(a: Place, b: Place, rows: tuple[int, ...], block: int, item: int) -> bool:
-    """Whether two places overlap without being the same, as far as is known."""
+    """True if two places may overlap without being the same."""
     if a == b or a.base != b.base:
         return False
     first, second = extent(a, rows, block, item), extent(b, rows, block, item)
@@ -64,14 +63,14 @@ def conflict(a: Place, b: Place, rows: tuple[int, ...], block: int, item: int) -
 
 
 class Later:
-    """What the instructions of a region read of the memory of a block, and where they write it anew."""
+    """The places in tile memory that the instructions of a region read, and where they overwrite them."""
 
     def __init__(self, instructions: list[Instruction], block: int) -> None:
         self.block = block
         self._of = [self._facts(i) for i in instructions]
 
     def _facts(self, i: Instruction) -> tuple[bool, list[tuple[int, int] | None], Place | None, tuple[int, ...]]:
-        """Whether an instruction may read anything; the bytes that it reads; what it writes; its rows."""
+        """True if an instruction may read anything; the bytes that it reads; the place it writes; its rows."""
         if i["kind"] == "copy":
             return False, [self._copied(i)] if i["args"][0][0] == BLOCK else [], None, ()
         if i["kind"] not in _ELEMENTWISE:
@@ -91,7 +90,7 @@ class Later:
         return extent(source, (*rows_of(i)[:4], 1), self.block, i["item"] + inside)
 
     def reads(self, place: Place, rows: tuple[int, ...], item: int, first: int) -> bool:
-        """Whether instructions from one on may read what lies at a place, before it is written again."""
+        """True if instructions from `first` on may read a place before they overwrite it."""
         at = extent(place, rows, self.block, item)
         assert at is not None
         for anything, read, out, its_rows in self._of[first:]:

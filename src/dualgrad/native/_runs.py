@@ -1,14 +1,14 @@
-"""Runs of elementwise instructions of a region as machine code: a loop over the elements of a block.
+"""Machine code for runs of elementwise instructions in a region: a loop over the elements of a tile.
 
 Design
 ------
-A run is what stands between instructions that are no arithmetic: those keep their places in the executor's list. Inside
-of a run a result is a value in a register; what later instructions read is stored. Functions such as exp are called
-with a vector, and were compiled from the bodies of the loops. One turn of the loop of a short run takes two vectors, so
-that one can wait for another's results. It stores nothing before it has looked for nan: a turn is done as a whole or
-not at all, and the instructions do the rest of the block. That is why places of a run may be the same but never overlap
-otherwise. A last turn that is not full reads and writes some lanes only, where the processor can do that at no cost;
-else the instructions do it.
+A run is a sequence of arithmetic instructions; other instructions keep their places in the executor's list. Inside a
+run a result is a value in a register, and is stored only if later instructions read it. Functions such as exp are
+compiled from the loop bodies and called with a vector. In short runs one iteration takes two vectors, so that one
+computes while the other waits. An iteration stores nothing before it has checked for nan: it completes or does nothing,
+and the instructions do the rest of the tile. So places of a run may be equal but must not overlap otherwise. The last,
+partial iteration reads and writes single lanes where the processor can do that for free; otherwise the instructions do
+it.
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ from ._zeros import without_zeros
 
 __all__ = ["LEAST", "Run", "functions_of", "runs_of"]
 
-LEAST = 3  # instructions that are worth a function
-MOST = 500  # instructions of a function: the compiler's time grows faster
+LEAST = 3  # fewest instructions that are worth a function
+MOST = 500  # most instructions of a function: compile time grows faster
 MOST_PLACES = 256  # DG_NATIVE_ARGS
-MOST_PAIRED = 250  # steps of a run that takes two vectors in a turn: more of them need too many registers
-LEAST_MASKED = 256  # bits of the vectors of processors that read and write single lanes
+MOST_PAIRED = 250  # most steps with two vectors in an iteration: more need too many registers
+LEAST_MASKED = 256  # vector bits from which a processor reads and writes single lanes
 
 
 class Run:
-    """Instructions behind each other.
+    """Consecutive instructions that become one function.
 
     Attributes
     ----------
     first, count
-        Which instructions of the region.
+        The instructions' range in the region.
     arguments
         The number of each place that the function reads or writes.
     places
         (base, offset, row, local) of each argument of the function.
     functions
-        Where the functions begin that it calls, by name.
+        The addresses of the functions that it calls, by name.
     """
 
     def __init__(self, first: int, typenum: int, rows: tuple[int, ...], block: int) -> None:
@@ -70,11 +70,11 @@ class Run:
 
     @property
     def places(self) -> list[tuple[int, int, int, int]]:
-        """See above."""
+        """See the class."""
         return [place[:4] for place in self.arguments]
 
     def takes(self, i: Instruction) -> bool:
-        """Whether an instruction fits behind those that are here."""
+        """True if an instruction can extend the run."""
         if self.count >= MOST or i["typenum"] != self.typenum or rows_of(i) != self.rows:
             return False
         places = places_of(i)
@@ -88,7 +88,7 @@ class Run:
         return not any(a.base == b.base and conflict(a, b, self.rows, self.block, self.item) for a, b in pairs)
 
     def take(self, i: Instruction) -> None:
-        """One more instruction."""
+        """Add an instruction."""
         *ins, out = places_of(i)
         self.known.update(ins, (out,))
         operands = tuple([self._value(place) for place in ins])
@@ -115,7 +115,7 @@ class Run:
         return self.at[place]
 
     def finish(self, later: Later) -> None:
-        """Note what has to be stored for the instructions that follow, and number the places that are left."""
+        """Find the results that later instructions need stored, and number the remaining places."""
         behind = self.first + self.count
         for place, value in self.at.items():
             if place in self.written and (place.base != BLOCK or later.reads(place, self.rows, self.item, behind)):
@@ -126,7 +126,7 @@ class Run:
 
 
 def is_arithmetic(i: Instruction) -> bool:
-    """Whether an instruction can be part of a run."""
+    """True if an instruction can be part of a run."""
     if i["kind"] != "loop" or i["once"] or i["period"] or i["typenum"] not in TYPES:
         return False
     item = BYTES[TYPES[i["typenum"]]]
@@ -141,7 +141,7 @@ def is_arithmetic(i: Instruction) -> bool:
 
 
 def runs_of(instructions: list[Instruction], block: int) -> Iterator[Run | None]:
-    """The runs of a region that are worth a function; None after a piece of work."""
+    """The runs of a region that are worth a function; None after each piece of work."""
     run: Run | None = None
     later = Later(instructions, block)
     for k, i in enumerate([*instructions, None]):
@@ -155,13 +155,13 @@ def runs_of(instructions: list[Instruction], block: int) -> Iterator[Run | None]
             run = run or Run(k, i["typenum"], rows_of(i), block)
             if run.takes(i):
                 run.take(i)
-            else:  # its result lies across an operand
+            else:  # its result overlaps an operand
                 run = None
         yield None
 
 
 def functions_of(run: Run, bits: int) -> Iterator[tuple[str, str] | None]:
-    """(name, text) of the function of a run; None after a piece of work."""
+    """The (name, text) of the function of a run; None after each piece of work."""
     yield from without_zeros(run.steps, [value for _, value in run.stores])
     element = TYPES[run.typenum]
     lanes = bits // 8 // run.item
@@ -184,7 +184,7 @@ def functions_of(run: Run, bits: int) -> Iterator[tuple[str, str] | None]:
 
 
 class _Body:
-    """The lines of a run's loop."""
+    """Writes the loop of a run."""
 
     def __init__(self, w: Writer, run: Run, element: str, indices: str, *, masked: bool) -> None:
         self.masked = masked
@@ -197,7 +197,7 @@ class _Body:
         self.turn = len(indices) * w.lanes
 
     def open(self, names: list[list[str]]) -> None:
-        """Where arguments are, numbers that all elements share, and the head of the loop."""
+        """Write the addresses of arguments, the numbers that all elements share, and the start of the loop."""
         w, element = self.w, self.element
         if self.run.functions and wide_by_address():
             w.line(f"%operand = alloca [{wide_bytes()} x i8], align {wide_bytes()}")
@@ -222,7 +222,7 @@ class _Body:
             self._masks()
 
     def _masks(self) -> None:
-        """Which lanes of the vectors stand for elements."""
+        """Write the masks of the lanes that hold elements."""
         w, turn, whole = self.w, self.turn, self.w.type("i32")
         w.line("%ahead = sub i64 %n, %i")
         w.line(f"%last = icmp slt i64 %ahead, {turn}")
@@ -242,7 +242,7 @@ class _Body:
         w.line(f"%v{value} = shufflevector {wide} {first}, {wide} poison, <{self.lanes} x i32> zeroinitializer")
 
     def step(self, names: list[list[str]], value: int, how: Any, operands: tuple[int, ...]) -> None:
-        """One step, for each vector."""
+        """Write one step, for each vector."""
         if how[0] == "constant" or (how[0] == "read" and how[1].step == 0):
             return
         for name, index in zip(names, self.indices, strict=True):
@@ -262,7 +262,7 @@ class _Body:
         self.w.line(f"{result} = call {wide} @{function}({passed} {operand})")
 
     def close(self, names: list[list[str]], nan: str | None) -> None:
-        """Leave where nan was met, else store, and the end of the loop."""
+        """Write the exit for nan, the stores, and the end of the loop."""
         w = self.w
         w.line("br label %store" if nan is None else f"br i1 {nan}, label %left, label %store")
         if nan is not None:

@@ -1,12 +1,12 @@
-"""Steps on values: what a piece of machine code computes, before it is text.
+"""Steps on values: the computation of a piece of machine code, before it becomes text.
 
 Design
 ------
-A value is a number that stands for one result, in the order of the steps. Superinstructions are taken apart again.
+A value is the number of one result, in the order of the steps. Superinstructions are split into single steps.
 
-*Zero absorbs.* Products that absorb are nearly half of the steps of a derivative. They are computed as their rows'
-quicker bodies, which are right unless they give nan; then all of the piece is computed otherwise. Not each of them has
-to be looked at: where a step that passes nan on reads the value, it is enough to look at what that one makes.
+*Zero absorbs.* Nearly half of the steps of a derivative are products in which zero absorbs. They use the quicker bodies
+of their rows, which are right unless they give nan; then the instructions compute the whole piece. Not every product
+needs a check: if a step that passes nan on reads the value, checking that step's result suffices.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from ._expressions import Tree, keeps_nan, tree_of
 
 __all__ = ["FUSED", "TYPES", "Steps"]
 
-#: Types by their numbers in NumPy.
+#: Types by NumPy type number.
 TYPES = {11: "float", 12: "double"}
 
-#: The operations of superinstructions, as executor/fused.h numbers them; the last takes its operands exchanged.
+#: The operations of superinstructions, numbered as in executor/fused.h; the last swaps its operands.
 FUSED = tuple(OPCODES[name] for name in ("mul", "absorb_mul", "add", "sub", "sub"))
 _EXCHANGED = len(FUSED) - 1
 
-#: How values are made that no tree says: "cosine" is the other result of the "circle" before it.
+#: Kinds of values without a tree: "cosine" is the second result of the preceding "circle".
 OPAQUE = ("read", "constant", "call", "function", "circle", "cosine", "wide")
 
 
 class Steps:
-    """Values, and how they are made.
+    """Values, and how they are computed.
 
     Attributes
     ----------
@@ -54,15 +54,15 @@ class Steps:
         return value
 
     def read(self, typenum: int, place: Any) -> int:
-        """A value that is read from a place."""
+        """Add a value that is read from a place."""
         return self._add(typenum, ("read", place))
 
     def constant(self, typenum: int, number: float) -> int:
-        """A number that never changes."""
+        """Add a constant."""
         return self._add(typenum, ("constant", number))
 
     def apply(self, op: int, typenum: int, operands: tuple[int, ...]) -> int | None:
-        """The result of a primitive; None where its row has no tree."""
+        """Add the result of a primitive; None if its row has no tree."""
         exact, quick = tree_of(op, typenum), tree_of(op, typenum, quick=True)
         if exact is None or quick is None:
             return None
@@ -72,24 +72,24 @@ class Steps:
         return value
 
     def call(self, typenum: int, loop: int, operands: tuple[int, ...]) -> int:
-        """The result of a compiled loop, by its number in the table of those."""
+        """Add the result of a compiled loop, by its number in the table of loops."""
         return self._add(typenum, ("call", loop), operands)
 
     def function(self, typenum: int, number: int, operand: int) -> int:
-        """The result of a compiled function of one number, by its number in the table."""
+        """Add the result of a compiled function of one number, by its number in the table."""
         return self._add(typenum, ("function", number), (operand,))
 
     def wide(self, typenum: int, name: str, operand: int) -> int:
-        """The result of a compiled function of one vector, by its name."""
+        """Add the result of a compiled function of one vector, by its name."""
         return self._add(typenum, ("wide", name), (operand,))
 
     def circle(self, typenum: int, number: int, operand: int) -> tuple[int, int]:
-        """Sine and cosine, by the number of the function that gives both."""
+        """Add sine and cosine, by the number of the function that computes both."""
         sine = self._add(typenum, ("circle", number), (operand,))
         return sine, self._add(typenum, ("cosine",))
 
     def fused(self, typenum: int, fusion: tuple[Any, ...], operands: tuple[int, ...], factor: float | None) -> int:
-        """The result of a superinstruction: (inner, outer, second), times a factor."""
+        """Add the result of a superinstruction (inner, outer, second), times a factor."""
         inner, outer, second = fusion
         result = self._one(inner, typenum, operands[0], operands[1])
         if outer >= 0:
@@ -106,9 +106,9 @@ class Steps:
         return found
 
     def watched(self) -> Iterator[int | None]:
-        """The values to look at: if none of them is nan, no absorbing product was. None after a piece of work."""
+        """The values to check: if none of them is nan, no absorbing product is. None after each piece of work."""
         doubtful = set(self._doubtful)
-        seen: set[int] = set()  # values of which nan would come to light
+        seen: set[int] = set()  # values whose nan would reach a checked value
         for value, _, how, operands in reversed(self.steps):
             if value in doubtful and value not in seen:
                 seen.add(value)
@@ -121,5 +121,5 @@ class Steps:
 
 @functools.cache
 def passes_on(tree: Tree) -> bool:
-    """Whether nan in any operand of a tree gives nan; every operand of such a tree is in it."""
+    """True if nan in any operand of a tree gives nan. Every operand occurs in the tree."""
     return keeps_nan(tree)

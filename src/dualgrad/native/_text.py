@@ -1,9 +1,9 @@
-"""Text of LLVM's intermediate representation, from steps.
+"""Text in LLVM's intermediate representation, from steps.
 
 Design
 ------
-One writer serves single numbers and vectors: a vector of one lane is a number. It writes no flag that would let the
-compiler change a result: nothing is contracted, reordered or assumed finite.
+One writer serves numbers and vectors: a vector of one lane is a number. It writes no flag that would let the compiler
+change a result: no contraction, no reordering, no assumption that numbers are finite.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _FUNCTIONS = {"sqrt": "sqrt", "fabs": "fabs"}
 
 
 class Writer:
-    """Lines of one function. Values of steps are named `%v<number>`, and `%w<number>` in the second vector."""
+    """The lines of one function. Values of steps are named `%v<number>`, and `%w<number>` in the second vector."""
 
     def __init__(self, lanes: int = 1) -> None:
         self.lanes = lanes
@@ -33,16 +33,16 @@ class Writer:
         self._next = 0
 
     def name(self) -> str:
-        """A name that was not used before."""
+        """A new name."""
         self._next += 1
         return f"%t{self._next}"
 
     def line(self, text: str) -> None:
-        """One more line."""
+        """Add a line."""
         self.lines.append(f"  {text}")
 
     def type(self, element: str, lanes: int | None = None) -> str:
-        """A type of so many lanes, those of the writer if it is not said."""
+        """The name of a type with `lanes` lanes, by default the writer's."""
         lanes = self.lanes if lanes is None else lanes
         return element if lanes == 1 else f"<{lanes} x {element}>"
 
@@ -56,7 +56,7 @@ class Writer:
         return f"<{', '.join([f'{element} {text}'] * self.lanes)}>"
 
     def tree(self, tree: Tree, element: str, operands: Sequence[str], result: str | None = None) -> str:
-        """Write what a tree computes of some values; its name."""
+        """Write the computation of a tree on some values. Returns the name of the result."""
         kind = tree[0]
         if kind == "x":
             return operands[tree[1]]
@@ -91,7 +91,7 @@ class Writer:
         return f"call {wide} {function}({wide} {parts[0]})"
 
     def _as_number(self, tree: Tree, element: str, operands: Sequence[str]) -> str:
-        """A part of an arithmetic expression: a truth counts as one."""
+        """Write a part of an arithmetic expression. A truth value becomes 0 or 1."""
         name = self.tree(tree, element, operands)
         if tree[0] not in _COMPARISONS and tree[0] not in ("or", "and"):
             return name
@@ -107,7 +107,7 @@ class Writer:
         names: Sequence[Sequence[str]],
         masks: Sequence[str] | None = None,
     ) -> str | None:
-        """Whether one of the values is nan, in any lane that a mask has, as one truth; None if nothing is watched."""
+        """Write one truth value: a checked value is nan in a lane of the mask. None if there are no values to check."""
         found: str | None = None
         for k, name in enumerate(names):
             each: str | None = None
@@ -135,6 +135,6 @@ class Writer:
 
 
 def _pairs(values: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Two at a time; the last one twice where it is alone."""
+    """Yield pairs of values; a single last one is paired with itself."""
     for k in range(0, len(values), 2):
         yield values[k], values[min(k + 1, len(values) - 1)]

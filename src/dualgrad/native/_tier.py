@@ -1,11 +1,10 @@
-"""The switch, and the thread that compiles.
+"""The switch for machine code, and the thread that compiles.
 
 Design
 ------
-The engine tells of a region that has run for some time. It goes to a queue, and one thread makes its machine code while
-the interpreter serves; the region has it from one moment to the next. Whatever goes wrong is counted, and the region
-stays as it is. Between small pieces of work the thread lets others have Python's lock; the compiler itself runs without
-it.
+The engine reports a region that has run for some time. The region goes to a queue, and one thread makes its machine
+code while the interpreter runs it; the change is a single step. An error is counted, and the region stays as it is.
+Between small pieces of work the thread releases Python's lock; the compiler itself runs without it.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ __all__ = ["Setting", "join", "status", "switch"]
 
 Setting = bool | Literal["force"]
 
-PATIENCE = 0.02  # seconds that a region runs for, about, before it is worth a compilation
+PATIENCE = 0.02  # seconds of running, about, after which a region is worth a compilation
 PAUSE = 1e-4  # seconds between pieces of work
 
 _setting: Setting = False
@@ -39,24 +38,25 @@ _idle = threading.Condition()
 def switch(setting: Setting) -> None:
     """Switch machine code on (True: in the background; "force": at once, for everything) or off.
 
-    `set_context(native=...)` calls this, and checks its argument. Programs that have machine code keep it.
+    `set_context(native=...)` calls this, and checks its argument. Programs that already have machine code keep it.
 
     Parameters
     ----------
     setting : bool or "force"
-        What to do from now on.
+        The new setting.
 
     Raises
     ------
     ImportError
         If llvmlite is missing.
     RuntimeError
-        In a process that was forked from one that had machine code switched on.
+        In a fork of a process that had machine code switched on.
 
     Warns
     -----
     RuntimeWarning
-        Once, if others may write to the folder of machine code, or to one on the way: nothing is kept on disk then.
+        Once, if others may write to the folder of machine code or to a folder on its path; nothing is then kept on
+        disk.
 
     Examples
     --------
@@ -78,20 +78,20 @@ def switch(setting: Setting) -> None:
                 "native: machine code needs llvmlite, which is not installed. Install it by: pip install "
                 "'dualgrad[native]'"
             ) from error
-        compiler.cache.is_usable()  # a warning belongs to the line that switches it on
+        compiler.cache.is_usable()  # so that its warning points at the line that switches machine code on
     _setting = setting
     watch_regions(_ask if setting else None, 0.0 if setting == "force" else PATIENCE)
 
 
 def status() -> dict[str, Any]:
-    """What was made so far.
+    """Return the state of the compiler.
 
     Returns
     -------
     dict
-        ``setting``; ``asked``, ``made`` and ``failed``, numbers of regions of programs; ``pending``, those that wait;
-        ``compiled`` and ``loaded``, numbers of functions that were compiled or came from the disk; ``last_error``, text
-        or None.
+        ``setting``; ``asked``, ``made`` and ``failed``, numbers of regions of programs; ``pending``, the number of
+        waiting ones; ``compiled`` and ``loaded``, numbers of functions that were compiled or came from the disk;
+        ``last_error``, text or None.
 
     Examples
     --------
@@ -107,17 +107,17 @@ def status() -> dict[str, Any]:
 
 
 def join(timeout: float = 60.0) -> bool:
-    """Wait until everything that was asked for is made.
+    """Wait until all queued regions are done.
 
     Parameters
     ----------
     timeout : float, optional
-        Seconds to wait at most.
+        The longest wait in seconds.
 
     Returns
     -------
     bool
-        Whether nothing is pending.
+        True if nothing is pending.
 
     Examples
     --------
@@ -130,7 +130,7 @@ def join(timeout: float = 60.0) -> bool:
 
 
 def _ask(region: Any) -> None:
-    """A region has run for some time."""
+    """Queue a region that has run for some time."""
     global _thread, _pending
     _count("asked")
     if _setting == "force":
@@ -145,7 +145,7 @@ def _ask(region: Any) -> None:
 
 
 def _count(what: str) -> None:
-    with _idle:  # threads whose regions are made at once count beside each other
+    with _idle:  # with "force", several threads may count at once
         _counts[what] += 1
 
 
@@ -165,13 +165,13 @@ def _make(region: Any, *, pause: bool) -> None:
             if pause:
                 time.sleep(PAUSE)
         _count("made")
-    except Exception as error:  # the interpreter goes on
+    except Exception as error:  # the interpreter goes on with the region
         _count("failed")
         _last_error = f"{type(error).__name__}: {error}"
 
 
 def _in_child() -> None:
-    """Nothing of the thread or of its locks is left in a process that was forked."""
+    """Reset everything in a forked process: the thread and its locks do not exist there."""
     global _setting, _thread, _pending, _queue, _idle
     _setting, _thread, _pending = False, None, 0
     _queue, _idle = SimpleQueue(), threading.Condition()

@@ -1,15 +1,14 @@
-"""Signs of zero: the steps whose addition of zero can be left out, since nobody sees the difference.
+"""Signs of zero: drops additions of zero that cannot change any result.
 
 Design
 ------
-A product that absorbs is never -0, so it is written x * y + 0. Nearly half of the steps of a derivative are such
-products, and most of them are terms of sums. A sum with something that is not -0 does not depend on the sign of a zero;
-neither does the product with it, if its own sign is seen by nobody.
+A product in which zero absorbs is never -0, so it is written x * y + 0. Nearly half of the steps of a derivative are
+such products, and most of them are terms of sums. A sum with a term that is not -0 does not depend on the sign of a
+zero. So the addition can go if the sign of the product's zero has no effect.
 
-Two facts are needed of each value. *Positive*: whether its zero is never -0; for certain, or as long as its sign is
-seen, since an addition of zero stays then. *Seen*: whether the sign of its zero reaches what is stored, a divisor or a
-function. The first is found forwards. The second is found backwards, and a product is decided when all that read it
-are.
+Each value needs two facts. *Positive*: its zero is never -0, either for certain, or as long as its sign is seen, since
+an addition of zero stays then. *Seen*: the sign of its zero reaches a stored result, a divisor or a function. A forward
+pass finds the first fact, and a backward pass the second. A product is decided after all steps that read it.
 """
 
 from __future__ import annotations
@@ -22,19 +21,19 @@ from ._steps import OPAQUE, Steps
 
 __all__ = ["without_zeros"]
 
-UNKNOWN, WHILE_SEEN, CERTAIN = range(3)  # whether a zero is positive
-PAUSE = 64  # steps that are looked at without a pause
+UNKNOWN, WHILE_SEEN, CERTAIN = range(3)  # degrees of "its zero is never -0"
+PAUSE = 64  # steps between pauses
 
 
 def without_zeros(steps: Steps, stored: Iterable[int]) -> Iterator[None]:
-    """Leave out additions of zero, in place; pauses after each small piece of work.
+    """Drop additions of zero, in place. Yields after each small piece of work.
 
     Parameters
     ----------
     steps
         The steps of one function.
     stored
-        The values that leave it.
+        The values that the function stores.
     """
     signs = _Signs(steps, stored)
     for value in range(len(steps.steps)):
@@ -48,12 +47,12 @@ def without_zeros(steps: Steps, stored: Iterable[int]) -> Iterator[None]:
 
 
 def _adds_zero(tree: Tree) -> bool:
-    """Whether a tree is a product, plus 0."""
+    """True if a tree is a product plus 0."""
     return tree[0] == "add" and tree[1][0] == "mul" and tree[2] == ("number", 0.0)
 
 
 class _Signs:
-    """What is known of the signs of zeros."""
+    """Facts about the signs of zeros."""
 
     def __init__(self, steps: Steps, stored: Iterable[int]) -> None:
         self.steps = steps.steps
@@ -63,7 +62,7 @@ class _Signs:
             self.seen[value] = True
 
     def judge(self, value: int) -> None:
-        """Whether the zero of a value is positive."""
+        """Find out if the zero of a value is positive."""
         _, _, how, operands = self.steps[value]
         if how[0] in OPAQUE:
             self.positive.append(_of_number(how[1]) if how[0] == "constant" else UNKNOWN)
@@ -71,7 +70,7 @@ class _Signs:
             self.positive.append(WHILE_SEEN if _adds_zero(how) else self.of_tree(how, operands))
 
     def of_tree(self, tree: Tree, operands: Sequence[int]) -> int:
-        """Whether the zero of what a tree gives is positive."""
+        """The degree to which the zero of a tree is positive."""
         kind = tree[0]
         if kind == "x":
             return self.positive[operands[tree[1]]]
@@ -84,7 +83,7 @@ class _Signs:
         return CERTAIN if kind == "fabs" or (kind == "mul" and tree[1] == tree[2]) else UNKNOWN
 
     def decide(self, value: int) -> None:
-        """Whether an addition of zero can go, and what is seen of the operands."""
+        """Drop an addition of zero if it has no effect, and mark the operands whose sign is seen."""
         number, element, how, operands = self.steps[value]
         if how[0] in OPAQUE:
             for operand in operands:
@@ -96,7 +95,7 @@ class _Signs:
         self.look(how, operands, self.seen[value])
 
     def look(self, tree: Tree, operands: Sequence[int], seen: bool) -> None:
-        """Note what is seen of the operands of a tree, if the sign of its zero is seen or is not."""
+        """Mark the operands of a tree whose sign is seen, if the sign of the tree's zero is `seen`."""
         kind = tree[0]
         if kind == "x":
             self.seen[operands[tree[1]]] |= seen
@@ -120,7 +119,7 @@ class _Signs:
                 self.look(part, operands, False)
 
     def look_at_sum(self, a: Tree, b: Tree, operands: Sequence[int], seen: bool) -> None:
-        """If the zero of one of two terms is positive, the sign of the other's is not seen."""
+        """Mark the terms of a sum. If the zero of one term is positive, the sign of the other's has no effect."""
         if self.of_tree(a, operands) < self.of_tree(b, operands):
             a, b = b, a
         self.look(a, operands, seen)

@@ -65,8 +65,8 @@ def vmap(fn: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0) -> Callable[P,
     sampler of classes) are drawn for each sample separately. Random numbers that depend only on a shape (`randn`,
     dropout) are the same for all samples.
 
-    A mapped Parameter is a tensor inside. If a primitive class takes an optimiser's step with it (`ops.ApplyAdagrad`
-    ...), both the tensor and the Parameter change.
+    A mapped Parameter is a tensor inside. If a primitive class such as `ops.ApplyAdagrad` takes an optimiser's step
+    with it, both the tensor and the Parameter change.
 
     Examples
     --------
