@@ -1,9 +1,9 @@
-"""Recorded programs: read, drawn, checked, timed, and run slowly.
+"""Tools for recorded programs: read, draw, check, time and interpret them.
 
-`explain` shows what `dualgrad.jit` and Graph mode have recorded, `passes` what the compiler makes of it step by step,
-`profile` where its time goes. `verify` checks a program and its plan, `checked` every replay against the function
-itself, and `interpreted` runs programs step by step, without a plan: the reference that plans are compared with.
-`specified` checks what each pass of the compiler makes, and `rewrites` counts what the passes have done.
+`explain` shows the recordings of `dualgrad.jit` and Graph mode, `passes` the result of each compiler pass, `profile`
+the running times. `verify` checks a program and its plan. `checked` compares every replay with the function itself.
+`interpreted` runs programs step by step, without a plan: the reference for plans. `specified` checks the result of each
+compiler pass, and `rewrites` counts the rewrites of the passes.
 """
 
 from .checking import ReplayError, checked

@@ -1,4 +1,4 @@
-"""What holds of instructions and the memory that they need. See specification.py."""
+"""Rules for instructions and the memory that they need. See specification.py."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 from ._instructions import Instruction, kind_of
 from ._program_rules import Predicate, Stages
 
-HALO = 16  # rows: how far operations of a region may look
-ARENA, BLOCK, TOTALS, FIRST = range(4)  # bases that every run has, and the first one of its own
+HALO = 16  # rows: the farthest distance that operations of a region may read
+ARENA, BLOCK, TOTALS, FIRST = range(4)  # bases of every run, and the first further one
 
 
 def inside(v: dict[str, Any], buffer: dict[str, Any]) -> bool:
@@ -27,32 +27,32 @@ def nbytes(buffer: dict[str, Any]) -> int:
 
 
 def span(shape: Sequence[int], strides: Sequence[int]) -> tuple[int, int]:
-    """Bytes from the first element to the lowest and to the highest one."""
+    """The bytes from the first element to the lowest and to the highest one."""
     ways = [(n - 1) * s for n, s in zip(shape, strides, strict=True)]
     return sum(min(way, 0) for way in ways), sum(max(way, 0) for way in ways)
 
 
 def _sizes(code: dict[str, Any], region: dict[str, Any]) -> dict[int, int]:
-    """Bytes of each base for a region."""
+    """The bytes of each base for a region."""
     sizes = {m["base"]: int(math.prod(m["shape"])) * m["item"] for m in code["memories"]}
     return sizes | {ARENA: code["arena"], BLOCK: region["block_bytes"], TOTALS: region["total_bytes"]}
 
 
 def _blocks(region: dict[str, Any]) -> list[tuple[int, int]]:
-    """(first row, rows) of the first two blocks and of the last two: those between are like the second."""
+    """The (first row, rows) of the first two tiles and of the last two; those between are like the second."""
     starts = [*range(0, region["n_rows"], region["block"])]
     return [(row0, min(region["block"], region["n_rows"] - row0)) for row0 in sorted({*starts[:2], *starts[-2:]})]
 
 
 def _rows(i: Instruction, row0: int, block: int) -> tuple[int, int]:
-    """The rows that an instruction goes over in a block; nothing where the second is not above the first."""
+    """The rows that an instruction covers in a tile; empty if the second is not above the first."""
     if i["once"]:
         return (0, i["high"]) if row0 == 0 else (0, 0)
     return max(row0 - i["before"], i["low"]), min(row0 + block + i["after"], i["high"])
 
 
 def _reached(i: Instruction, row0: int, block: int) -> Iterator[tuple[int, int, int]]:
-    """(base, first byte, byte behind the last) of all that an instruction reads and writes in a block."""
+    """The (base, first byte, end byte) of everything that an instruction reads and writes in a tile."""
     start, stop = _rows(i, row0, block)
     period = i["period"] or max(stop - start, 1)
     kind = kind_of(i)
@@ -114,7 +114,7 @@ def results_are_in_memory_of_their_own(stages: Stages, name: str) -> Iterator[st
             yield f"{result} leaves the program"
 
 
-#: What holds of all code.
+#: Rules for all code.
 CODE: list[tuple[str, Predicate]] = [
     ("operands lie inside of their memory, for every block", operands_lie_inside_of_their_memory),
     ("blocks are of rows that there are", blocks_are_of_rows),

@@ -1,4 +1,4 @@
-"""Compare two runs of a function: results, errors and numbers, up to rounding if that is allowed."""
+"""Compare two runs of a function: results, errors and numbers, exactly or up to rounding."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from ._tokens import TYPES
 
 __all__ = ["ROUNDING", "difference", "in_order", "near", "numbers"]
 
-#: instructions with the same order of operations as eager execution
+#: kinds of instructions with the same order of operations as eager execution
 IN_ORDER = {"loop", "select", "copy", "zero", "cast", "gather", "scale"}
 ROUNDING = 512.0  # units in the last place of an array's largest number, for sums in another order
 
 
 def in_order(plan: Plan) -> bool:
-    """Whether a plan executes the operations of eager execution in the same order, those of its loops included.
+    """True if a plan, including its loops, runs the operations in the order of eager execution.
 
-    NumPy's complex products round in one way or another by where their operands lie in memory. The steps of a solver of
-    differential equations are programs of their own from its third step on.
+    NumPy's complex products round differently depending on the memory of their operands. From its third step on, a
+    solver of differential equations runs programs of its own.
     """
     plain = describe(plan)
     regions = plain["regions"]
@@ -38,20 +38,20 @@ def in_order(plan: Plan) -> bool:
 
 
 def _loops(params: Any) -> list[Repetition]:
-    """The loops that a step of a program runs."""
+    """The loops in a step of a program."""
     if isinstance(params, Reversal):
         return [params.forward, params.backward]
     return [params] if isinstance(params, Repetition) else []
 
 
 def _solves(params: Any) -> bool:
-    """Whether a step of a program is a solver that replays programs of its own."""
+    """True if a step of a program is a solver that replays programs of its own."""
     named = params if isinstance(params, tuple) else ()
     return any(isinstance(p, tuple) and getattr(p[-1], "replays_steps", False) for p in named if p)
 
 
 def numbers(nest: Any) -> Any:
-    """A pytree with arrays in place of tensors, and types in place of objects without numbers."""
+    """Replace the tensors of a pytree by arrays, and objects without numbers by their types."""
     if isinstance(nest, TensorBase):
         return nest._detached()._numpy()
     if isinstance(nest, tuple | list):
@@ -64,7 +64,7 @@ def numbers(nest: Any) -> Any:
 
 
 def difference(found: Any, expected: Any, rounding: float | None, where: str = "", scale: float = 0.0) -> str | None:
-    """The first place where two pytrees of numbers differ, in words; None if there is none. See `near`."""
+    """Describe the first difference of two pytrees of numbers; None if there is none. See `near`."""
     if isinstance(expected, list | dict):
         if type(found) is not type(expected) or len(found) != len(expected):
             return f"{where or 'the result'} is {found!r} instead of {expected!r}"
@@ -85,9 +85,9 @@ def difference(found: Any, expected: Any, rounding: float | None, where: str = "
 
 
 def near(found: np.ndarray, expected: np.ndarray, rounding: float | None, scale: float = 0.0) -> bool:
-    """Whether two arrays of one type and shape agree to some units in the last place; None: bit for bit.
+    """True if two arrays of one type and shape agree to `rounding` units in the last place; None means bit for bit.
 
-    Units are those of the largest number, or of `scale` if that is larger.
+    The units are those of the largest number, or of `scale` if it is larger.
     """
     if found.tobytes() == expected.tobytes():
         return True

@@ -1,7 +1,7 @@
-"""Graphs of programs as Graphviz source and as SVG, in layers: an operation is below its operands.
+"""Drawings of programs as Graphviz source and as SVG, in layers: an operation lies below its operands.
 
-Regions are placed from top to bottom in the order of execution. Inside a region, the nodes of a layer are ordered by
-the mean place of their operands, which keeps edges short.
+Regions are placed from top to bottom in execution order. Inside a region, the nodes of a layer are ordered by the mean
+place of their operands, which keeps edges short.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ __all__ = ["dot_of", "svg_document", "svg_of"]
 
 COLOURS = {"given": "#dbe9f6", "operation": "#ffffff", "kept": "#fdebd0", "total": "#e4dff0", "result": "#dcefdc"}
 LETTER, HEIGHT, GAP, MARGIN = 6.2, 34.0, 14.0, 16.0
-BETWEEN = 30.0  # between layers
+BETWEEN = 30.0  # distance of layers
 
 
 def dot_of(graph: Graph) -> str:
-    """The graph in the language of Graphviz."""
+    """The graph in Graphviz's language."""
     lines = ["digraph program {", f"  label={_quoted(graph.title)}", "  node [shape=box, style=filled, fontsize=10]"]
     for number, title in enumerate(graph.regions):
         lines += [f"  subgraph cluster_{number} {{", f"    label={_quoted(title)}"]
@@ -48,7 +48,7 @@ def _width(node: Node) -> float:
 
 
 def _layers(members: list[int], before: dict[int, list[int]]) -> list[list[int]]:
-    """The members of one box in layers, each below its operands; members are given in order of execution."""
+    """Divide the members of a box into layers, each below its operands; members come in execution order."""
     depth: dict[int, int] = {}
     for node in members:
         depth[node] = 1 + max((depth[other] for other in before[node] if other in depth), default=-1)
@@ -101,7 +101,7 @@ def _mean(numbers: Iterable[float]) -> float:
 
 
 def svg_document(width: float, height: float, title: str, parts: list[str]) -> str:
-    """An SVG document of some parts, with a title for screen readers."""
+    """Join parts to an SVG document, with a title for screen readers."""
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" '

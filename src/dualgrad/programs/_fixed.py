@@ -1,4 +1,4 @@
-"""`Fixed`: base of objects that do not change."""
+"""`Fixed`: the base of immutable objects."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["Fixed"]
 
 
 class Fixed:
-    """Attributes are set once and never deleted, so methods may rely on them."""
+    """An object whose attributes are set once and never deleted, so methods may rely on them."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in self.__dict__:

@@ -16,8 +16,8 @@ class Node:
     """An input, an operation or a result."""
 
     name: str
-    detail: str  # in small letters below the name
-    kind: str  # given, operation (result in block memory), kept (result in memory), total, result
+    detail: str  # small text below the name
+    kind: str  # given, operation (result in tile memory), kept (result in memory), total, result
     region: int | None = None
 
 
@@ -35,7 +35,7 @@ _KINDS = {"block": "operation", "memory": "kept", "total": "total"}
 
 
 def graph_of(program: Listing, layout: dict[str, Any], name: str) -> Graph:
-    """The operations of a plan with its inputs and results, without single numbers."""
+    """Make the graph of a plan: operations, inputs and results, without single numbers."""
     graph = Graph(name)
     made: dict[int, int] = {}  # id of a buffer -> node
 

@@ -1,8 +1,8 @@
-"""What the instructions of a plan read, write and compute: one table, by kind.
+"""A table of the kinds of instructions: what each reads, writes and computes.
 
-Whoever reads plans (the verifier, the text of a program, the profile) asks this table. A kind that is missing here is
-an error, not a guess: see `executor/executor.h` for what the executor does, and `describe` in the engine's
-inspection.pyx for the fields. Machine code (`native`) is missing, since it stands beside the instructions of a plan.
+Every reader of plans (the verifier, the text of a program, the profile) uses this table. A missing kind raises.
+`executor/executor.h` describes the executor, and `describe` in the engine's inspection.pyx the fields. Machine code
+(`native`) is missing, since it is not part of a plan's instructions.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Instruction = dict[str, Any]
 
 @dataclass(frozen=True)
 class Access:
-    """Elements that an instruction reads or writes for a block: those of operand `arg`, along some axes."""
+    """Elements of operand `arg` that an instruction reads or writes for a tile, along some axes."""
 
     arg: int
     shape: tuple[int, ...]
@@ -44,18 +44,18 @@ class Access:
 
 @dataclass(frozen=True)
 class Kind:
-    """How instructions of a kind work on a block of `rows` rows."""
+    """The work of instructions of one kind on a tile of `rows` rows."""
 
     reads: Callable[[Instruction, int], list[Access]]
     writes: Callable[[Instruction, int], list[Access]]
-    tokens: Callable[[Instruction, list[Tokens], list[Access]], list[Tokens]]  # from those read, for those written
+    tokens: Callable[[Instruction, list[Tokens], list[Access]], list[Tokens]]  # from tokens read to tokens written
     flops: Callable[[Instruction, int], int]
-    adds: bool = False  # the last thing written is added to
-    in_place: bool = False  # a result may lie exactly where an operand lies
+    adds: bool = False  # the last result is added to
+    in_place: bool = False  # a result may have exactly the memory of an operand
 
 
 def kind_of(instruction: Instruction) -> Kind:
-    """The entry of the table for an instruction."""
+    """The table entry for an instruction."""
     kind = KINDS.get(instruction["kind"])
     if kind is None:
         raise NotImplementedError(
@@ -66,7 +66,7 @@ def kind_of(instruction: Instruction) -> Kind:
 
 
 def label(instruction: Instruction) -> str:
-    """The name an instruction goes by: that of its primitive, or of its kind."""
+    """The displayed name of an instruction: of its primitive, or of its kind."""
     if instruction["kind"] == "loop" and instruction["fused"] is not None:
         *operations, factor = instruction["fused"]
         return " ".join([FUSED[k] for k in operations if k >= 0] + ["scale"] * (factor is not None))
@@ -112,17 +112,17 @@ def _loop_tokens(i: Instruction, ins: list[Tokens], outs: list[Access]) -> list[
     return [result]
 
 
-#: The primitive whose loops are additions of a sum: on single numbers.
+#: The primitive whose loops add the terms of a sum, on single numbers.
 _SUM: int = OPCODES["sum"]
 
 
 def _additions(ins: list[Tokens]) -> Tokens:
-    """Sums of tokens, whose order is free: of two, three or four."""
+    """Add two, three or four tokens, in any order."""
     with np.errstate(over="ignore"):
         return np.asarray(functools.reduce(np.add, ins))
 
 
-#: The operations of superinstructions, as executor/fused.h numbers them; the last takes its operands exchanged.
+#: The operations of superinstructions, numbered as in executor/fused.h; the last swaps its operands.
 FUSED = ("mul", "absorb_mul", "add", "sub", "sub")
 
 
@@ -146,7 +146,7 @@ def _scaled(i: Instruction, rows: int, arg: int) -> Access:
 
 
 def _from_row_to_row(i: Instruction, arg: int) -> int:
-    """Bytes: of a place in the whole array, or in the block."""
+    """The bytes between rows, in the whole array or in the tile."""
     _, _, row, local = i["args"][arg]
     return int(row + local)
 
@@ -163,7 +163,7 @@ def _scale_tokens(i: Instruction, ins: list[Tokens], outs: list[Access]) -> list
 
 
 def _pick_counts(i: Instruction, rows: int) -> tuple[int, int]:
-    """How often a list of indices is gone through, and how many indices it has."""
+    """How often a list of indices is read, and its length."""
     stack, count = (-d * rows if d < 0 else d for d in i["dims"][:2])
     return stack, count
 
@@ -174,14 +174,14 @@ def _indices(i: Instruction, rows: int) -> list[Access]:
 
 
 def _indexed(i: Instruction, rows: int, arg: int, distance: int) -> Access:
-    """All of an array that is indexed."""
+    """The whole indexed array."""
     stack, _ = _pick_counts(i, rows)
     extents, strides = zip(*i["picks"], strict=True)
     return Access(arg, (stack, *extents, i["pick"]), (distance, *strides, i["item"]), i["item"])
 
 
 def _picked(i: Instruction, rows: int, arg: int, distance: int, step: int) -> Access:
-    """What is picked, or added at picks."""
+    """The gathered elements, or the elements added by a scatter."""
     stack, count = _pick_counts(i, rows)
     width = i["pick"]
     return Access(arg, (stack, count, width), (distance if step else 0, step * width, step), i["item"])
@@ -240,7 +240,7 @@ def _added_tokens(i: Instruction, ins: list[Tokens], outs: list[Access]) -> list
 
 
 def _onto_writes(i: Instruction, rows: int) -> list[Access]:
-    """One matrix, to which the products of all stacks are added."""
+    """A single matrix, to which the products of all stacks are added."""
     one = _product(i, rows, 2)
     return [Access(2, one.shape[1:], one.strides[1:], one.item)]
 

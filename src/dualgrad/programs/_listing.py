@@ -1,4 +1,4 @@
-"""Programs and plans as plain data, and the ones of a call."""
+"""Programs and plans as plain data, and the recording of a call."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .._engine.transforms.transformed import Transformed
 __all__ = ["CONSTANT", "HANDLE", "INPUT", "STEP", "Listing", "Recording", "recording_of", "title_of"]
 
 INPUT, HANDLE, CONSTANT, STEP = range(4)  # the source of the array in each slot
-CALLS = 6  # after so many calls a function is replayed or runs eagerly for ever
+CALLS = 6  # after this many calls a function is either replayed or runs eagerly for ever
 
 
 @dataclass
@@ -35,7 +35,7 @@ class Listing:
 
     @classmethod
     def of(cls, program: Program) -> Listing:
-        """A copy of the data in a program of the engine."""
+        """Copy the data of an engine program."""
         p = program
         lists = (p.kinds, p.sources, p.typenums, p.shapes, p.steps, p.effects, p.outputs)
         return cls(*(list(part) for part in lists))
@@ -48,7 +48,7 @@ class Listing:
 
 @dataclass
 class Recording:
-    """The recording of a call, or why there is none."""
+    """The recording of a call, or the reason why there is none."""
 
     name: str
     why: str | None  # the reason why it runs eagerly
@@ -56,17 +56,17 @@ class Recording:
     program: Program | None
     plan: Plan | None
     inputs: list[Any]
-    seconds: tuple[float, float]  # seconds of the last recording, with the call, and of planning
-    guards: tuple[int, int, int, float] | None  # guards, those of contents, their bytes, nanoseconds for all
+    seconds: tuple[float, float]  # the times of the last recording, including the call, and of planning
+    guards: tuple[int, int, int, float] | None  # guards, guards on contents, their bytes, total nanoseconds
 
     def layout(self) -> dict[str, Any]:
-        """The plan as data; one is made if the program is interpreted."""
+        """Describe the plan as data; makes a plan if the program is interpreted."""
         assert self.program is not None
         return describe(self.plan if self.plan is not None else plan_of(self.program))
 
 
 def recording_of(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Recording:
-    """The recording of a call; if there is none, the function is called until there is one."""
+    """The recording of a call. Calls the function until there is one."""
     if isinstance(fn, MethodType) and isinstance(fn.__func__, Recorded):
         args = (fn.__self__, *args)
         fn = fn.__func__
@@ -89,7 +89,7 @@ def recording_of(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
 
 
 def title_of(fn: Any) -> str:
-    """The name of a function in texts; a derivative has that of its function."""
+    """The name of a function in texts; a derivative names its function."""
     if isinstance(fn, Transformed):
         fn = fn.fn
     if isinstance(fn, GradientFunction):

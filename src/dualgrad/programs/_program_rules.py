@@ -1,4 +1,4 @@
-"""What holds of programs, after each pass that makes one. See specification.py."""
+"""Rules for programs, after each pass that makes one. See specification.py."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def steps_agree_with_shapes(stages: Stages, name: str) -> Iterator[str]:
 
 
 def _fits(name: str, params: Any, ins: Sequence[tuple[int, ...]], out: tuple[int, ...]) -> bool:
-    """Whether a result has the shape that its operands say, for the primitives whose rule is short."""
+    """True if a result has the shape that follows from its operands, for primitives with a short rule."""
     if name in ("add", "sub", "mul", "div", "absorb_mul", "where"):
         return repeated(ins) == out
     if name in ("neg", "exp", "sin", "cos", "tanh", "cast", "identity"):
@@ -69,7 +69,7 @@ def _ends(ins: Sequence[tuple[int, ...]]) -> tuple[int, int]:
 
 
 def repeated(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...] | None:
-    """The shape that all of these are repeated to; None if there is none."""
+    """The shape that these shapes broadcast to; None if they do not."""
     n = max(map(len, shapes), default=0)
     found = []
     for axis in range(-n, 0):
@@ -100,7 +100,7 @@ def products_are_fewer(stages: Stages, name: str) -> Iterator[str]:
         yield f"{now} matrix products, where there were {before}"
 
 
-#: What holds of every program.
+#: Rules for every program.
 PROGRAM: list[tuple[str, Predicate]] = [
     ("every slot is made before it is read", slots_are_made_before_they_are_read),
     ("every slot is made once", slots_are_made_once),

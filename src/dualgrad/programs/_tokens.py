@@ -1,10 +1,10 @@
 """Tokens: numbers that stand for values, so that programs can be compared without computing anything.
 
 A token is a 64-bit number that names the origin of a value: an element of an input, a constant, or an operation on
-tokens. Two computations of the same value give the same token, and a value read from a wrong place gives another one
-(up to a chance of 1 in 10**19). Sums and products of matrices are sums and products of tokens modulo 2**64, which do
-not depend on order and grouping. Elementwise operations mix the tokens of their operands. Movements of elements move
-tokens. Any other operation gives tokens that depend on all of its operands.
+tokens. Two computations of the same value give the same token; a value read from a wrong place gives another one (with
+a chance of 1 in 10**19 to miss it). Sums and products of matrices are sums and products of tokens modulo 2**64, which
+do not depend on order and grouping. Elementwise operations mix the tokens of their operands. Movements of elements move
+tokens. Every other operation gives tokens that depend on all of its operands.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def mixed(a: Tokens, b: Tokens) -> Tokens:
 
 
 def key_token(key: Any) -> Tokens:
-    """A token for a name or parameters; by identity if they cannot be compared."""
+    """A token for a name or parameters; by identity if they are not hashable."""
     try:
         number = hash(key)
     except TypeError:
@@ -70,7 +70,7 @@ def given_tokens(kind: str, number: int, shape: Sequence[int]) -> Tokens:
 
 
 def constant_tokens(array: np.ndarray) -> Tokens:
-    """Tokens of numbers, by their bits; those of 0 and 1 are 0 and 1, so that sums may be products with ones."""
+    """Tokens of numbers, by their bits. The tokens of 0 and 1 are 0 and 1, so a sum may be a product with ones."""
     dtype = array.dtype
     flat = np.ascontiguousarray(array).reshape(-1)
     if dtype.kind == "c":
@@ -83,7 +83,7 @@ def constant_tokens(array: np.ndarray) -> Tokens:
 
 
 class Draws:
-    """Draws of random numbers and checks of arguments, in the order in which they occur."""
+    """Random draws and argument checks, in order of occurrence."""
 
     def __init__(self) -> None:
         self.drawn: int = 0
@@ -95,12 +95,12 @@ class Draws:
         return self.drawn
 
     def check(self, params: Any, operand: Tokens) -> None:
-        """Note a check of arguments."""
+        """Record an argument check."""
         self.checked.append(int(summary(key_token(id(params)), operand)))
 
 
 def summary(seed: Tokens, tokens: Tokens) -> Tokens:
-    """A token for a whole array that depends on each element and its place."""
+    """A token for a whole array. It depends on each element and its place."""
     with np.errstate(over="ignore"):
         flat = mixed(tokens.ravel(), np.arange(tokens.size, dtype=np.uint64))
         return mixed(seed, np.add.reduce(flat, dtype=np.uint64) + key_token(tokens.shape))
@@ -146,7 +146,7 @@ def operation_tokens(
 
 
 def loop_tokens(loop: Repetition, operands: list[Tokens], draws: Draws) -> Tokens:
-    """Tokens of the packed results of a loop of a known number of steps: of the steps that it repeats."""
+    """Tokens of the packed results of a loop with a known number of steps, from the tokens of its repeated steps."""
     body, p = loop.body, Listing.of(loop.body.program)
     run = _body(p, draws)
     carry, packed = operands[: body.carried], np.zeros(loop.nbytes, np.uint64)
@@ -187,7 +187,7 @@ def _pack(packed: Tokens, tokens: Tokens, offset: int, item: int) -> None:
 
 
 def unpacked_tokens(params: tuple[int, tuple[int, ...], int], packed: Tokens) -> Tokens:
-    """Tokens of one of the results, from those of all."""
+    """Tokens of one result, from the tokens of all packed results."""
     typenum, shape, offset = params
     size = int(np.prod(shape, dtype=np.int64))
     return packed[offset : offset + size * ITEM[typenum] : ITEM[typenum]][:size].reshape(shape)
@@ -199,7 +199,7 @@ def conversion_tokens(name: str, detail: int, operand: Tokens) -> Tokens:
 
 
 def elementwise_tokens(op: int, operands: list[Tokens], shape: Sequence[int]) -> Tokens:
-    """Tokens of a function of single elements of its operands. A zero absorbs, so its token does."""
+    """Tokens of an elementwise function. A zero absorbs, and so does its token."""
     name = name_of(op)
     result = key_token(name)
     if name in _EQUAL_BOTH_WAYS:
@@ -217,7 +217,7 @@ def elementwise_tokens(op: int, operands: list[Tokens], shape: Sequence[int]) ->
 
 
 def picked_tokens(source: Tokens, indices: Sequence[Tokens]) -> Tokens:
-    """Tokens of what n indices of the first axes gather, with the other axes as one: (n, width)."""
+    """Tokens of a gather with n indices of the first axes; the other axes count as one: (n, width)."""
     at = summary(key_token("gather"), source)
     for index in indices:
         at = mixed(at, index)
@@ -225,7 +225,7 @@ def picked_tokens(source: Tokens, indices: Sequence[Tokens]) -> Tokens:
 
 
 def scattered_tokens(values: Tokens, indices: Sequence[Tokens], shape: tuple[int, ...]) -> Tokens:
-    """Tokens of the sums of (n, width) values at n indices of each axis but the last.
+    """Tokens of a scatter-add of (n, width) values at n indices of each axis but the last.
 
     They are a sum over the values, which may come in parts.
     """
@@ -238,14 +238,14 @@ def scattered_tokens(values: Tokens, indices: Sequence[Tokens], shape: tuple[int
 
 
 def _picked_axes(pattern: tuple[Any, ...], shape: Sequence[int]) -> tuple[int, int] | None:
-    """(whether the first axis is that of samples, the number of axes with index arrays); None for other patterns."""
+    """(1 if the first axis is the batch axis, the number of axes with index arrays); None for other patterns."""
     samples = int(len(shape) > 0 and bool(pattern) and pattern[0] == (0, shape[0], 1))
     count = len(pattern) - samples
     return (samples, count) if count > 0 and pattern[samples:] == tuple(range(count)) else None
 
 
 def _in_samples(axes: tuple[int, int], shape: Sequence[int]) -> tuple[int, ...]:
-    """The shape of an indexed array, with a first axis for samples and one axis after those with indices."""
+    """The shape of an indexed array, with a batch axis in front and one axis after the indexed ones."""
     samples, count = axes
     return (*(shape[:samples] or (1,)), *shape[samples : samples + count], math.prod(shape[samples + count :]))
 

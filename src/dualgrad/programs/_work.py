@@ -1,4 +1,4 @@
-"""The work of a plan: operations on numbers, and bytes moved between regions and memory."""
+"""The work of a plan: arithmetic operations, and bytes moved between regions and memory."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BLOCK, TOTALS = 1, 2
 
 @dataclass(frozen=True)
 class Work:
-    """Operations, elements of the largest operand or result, and bytes read and written outside of a block's memory."""
+    """Operations, elements of the largest operand or result, and bytes read and written outside tile memory."""
 
     flops: int = 0
     elements: int = 0
@@ -33,12 +33,12 @@ class Work:
 
 
 def _elements(shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
-    """The number of different elements along some axes."""
+    """The number of distinct elements along some axes."""
     return int(np.prod([n for n, s in zip(shape, strides, strict=True) if s or n == 0], dtype=np.int64))
 
 
 def _traffic(region: dict[str, Any], instruction: Instruction) -> list[tuple[tuple[int, int, int], int, bool]]:
-    """(place, bytes, whether written) of operands outside of block memory, over all rows."""
+    """The (place, bytes, True if written) of operands outside tile memory, over all rows."""
     kind = kind_of(instruction)
     found = []
     rows = _rows(region, instruction)
@@ -54,12 +54,12 @@ def _traffic(region: dict[str, Any], instruction: Instruction) -> list[tuple[tup
 
 
 def _rows(region: dict[str, Any], instruction: Instruction) -> int:
-    """The rows that an instruction processes; rows that blocks share count once."""
+    """The rows that an instruction processes; rows that tiles share count once."""
     return max(0, int(instruction["high"]) - (0 if instruction["once"] else int(instruction["low"])))
 
 
 def work_of_instruction(region: dict[str, Any], instruction: Instruction) -> Work:
-    """The work of an instruction over all rows, counted by itself."""
+    """The work of one instruction over all rows."""
     kind = kind_of(instruction)
     rows = _rows(region, instruction)
     read = sum(nbytes for _, nbytes, written in _traffic(region, instruction) if not written)
@@ -70,7 +70,7 @@ def work_of_instruction(region: dict[str, Any], instruction: Instruction) -> Wor
 
 
 def work_of_region(region: dict[str, Any]) -> Work:
-    """The work of a region; a place that several instructions read is read from memory once."""
+    """The work of a region. A place that several instructions read is read from memory once."""
     task = region["generic"]
     if task is not None:
         sizes = [_elements(view["shape"], view["strides"]) * view["item"] for view in task["ins"]]
@@ -83,7 +83,7 @@ def work_of_region(region: dict[str, Any]) -> Work:
         for place, nbytes, writes in _traffic(region, instruction):
             known = written if writes else read
             known[place] = max(known.get(place, 0), nbytes)
-    own = {place[:2] for place in written}  # written by this region, so it is still in cache when it is read
+    own = {place[:2] for place in written}  # written by this region, so still in cache when read
     total = sum(each, Work())
     return Work(
         total.flops,

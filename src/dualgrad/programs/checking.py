@@ -1,4 +1,4 @@
-"""`checked`: every replay is compared with the eager call."""
+"""`checked`: compare every replay with the eager call."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ __all__ = ["ReplayError", "checked"]
 
 
 class ReplayError(AssertionError):
-    """A replay has given something else than the function itself."""
+    """A replay differs from the function itself."""
 
 
 @contextmanager
 def checked() -> Iterator[None]:
-    """Inside the block, this thread runs every replay eagerly too, and raises at the first difference.
+    """Inside the block, this thread also runs every replay eagerly, and raises at the first difference.
 
-    This holds for every way in which a replay begins: functions under `jit`, Cells, transforms in Graph mode, functions
-    of solvers, recordings that came from another process. What large arrays defer is computed in both ways too.
-    Results, new values of Parameters and other tensors, and errors are compared; numbers bit for bit where the program
-    keeps the order of operations, else to rounding. Each call takes the time of both. The Python of the function runs
-    once for each replay, with what it prints.
+    It covers every kind of replay: functions under `jit`, Cells, transforms in Graph mode, functions of solvers,
+    recordings from another process. Deferred operations on large arrays are also computed both ways. It compares
+    results, new values of Parameters and other tensors, and errors. Numbers are compared bit for bit if the program
+    keeps the order of operations, else up to rounding. Each call takes the time of both runs. The Python code of the
+    function runs once for each replay, and prints again.
 
     Returns
     -------
@@ -39,7 +39,7 @@ def checked() -> Iterator[None]:
     Raises
     ------
     ReplayError
-        Inside the block, where a replay differs from the eager call. It says where, and names the likeliest cause.
+        Inside the block, if a replay differs from the eager call. It says where, and names the likeliest cause.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def compare(
     plan: Plan | None,
     unfit: tuple[Any, ...],
 ) -> Any:
-    """The result of a replay, compared with an eager call from the same state; one of `unfit` as it is."""
+    """Compare a replay with an eager call from the same state. Returns its result; a result in `unfit` as it is."""
     before: dict[int, tuple[TensorBase, TensorBase]] = {id(h): (h, h._detached()) for h in handles}
 
     def note(handle: TensorBase) -> None:
@@ -84,7 +84,7 @@ def compare(
         handle._rebind(value)
     random.put_state(state)
     found = _outcome(replay)
-    if any(found[0] is result for result in unfit):  # the function runs itself, in place of the program
+    if any(found[0] is result for result in unfit):  # the function itself runs in place of the program
         return found[0]
     if isinstance(found[0], Exception) and not isinstance(expected[0], Exception):
         raise found[0]
@@ -105,9 +105,9 @@ def compare(
 
 
 def compare_deferred(found: np.ndarray, expected: np.ndarray, plan: Plan, operands: list[np.ndarray]) -> None:
-    """Compare a result that was deferred with what its operators compute at once.
+    """Compare a deferred result with the result of its operators run at once.
 
-    A difference of large numbers that nearly cancel is as exact as these are, so the operands count for rounding.
+    A small difference of large numbers has their absolute error, so rounding is measured by the operands, too.
     """
     scale = max([float(np.abs(x).max(initial=0.0)) for x in operands if x.dtype.kind in "fc"], default=0.0)
     where = difference(found, expected, _rounding(plan), "a deferred result", scale if np.isfinite(scale) else 0.0)
@@ -116,12 +116,12 @@ def compare_deferred(found: np.ndarray, expected: np.ndarray, plan: Plan, operan
 
 
 def _rounding(plan: Plan | None) -> float | None:
-    """The units in the last place by which results of a plan may differ from those of eager execution."""
+    """The units in the last place by which results of a plan may differ from eager execution."""
     return None if plan is None else 0.0 if in_order(plan) else ROUNDING
 
 
 def _outcome(run: Callable[[], Any]) -> tuple[Any, Any]:
-    """The result or error of a run, and the same as numbers."""
+    """The result or error of a run, as it is and as numbers."""
     try:
         result = run()
     except Exception as error:

@@ -20,24 +20,24 @@ from .passes import stages_of
 
 __all__ = ["Explanation", "explain", "functions"]
 
-_SHOWN = 8  # programs of a function whose steps are counted in a line
+_SHOWN = 8  # most programs of a function in a line of the table
 
 
 def explain(fn: Callable[..., Any], *, passes: bool = False) -> Callable[..., Explanation]:
-    """Return the program of a function: its steps, regions, memory and work, as text and as a drawing.
+    """Explain the program of a function: its steps, regions, memory and work, as text and as a drawing.
 
     Parameters
     ----------
     fn : callable
         A recorded function (`dualgrad.jit`), any function or Cell, or a gradient function.
     passes : bool, default False
-        Whether the text says what each pass of the compiler has made, too; `dualgrad.programs.passes` has it as data.
+        True adds the result of each compiler pass to the text; `dualgrad.programs.passes` returns it as data.
 
     Returns
     -------
     callable
-        A function of the arguments of `fn` that returns an `Explanation`. It prints as text, and notebooks show it with
-        its drawing.
+        A function of the arguments of `fn` that returns an `Explanation`. It prints as text; notebooks also show its
+        drawing.
 
     Raises
     ------
@@ -46,11 +46,12 @@ def explain(fn: Callable[..., Any], *, passes: bool = False) -> Callable[..., Ex
 
     Notes
     -----
-    A call that is not recorded yet is made two or three times, with its effects: an optimiser's step is taken, random
-    numbers are drawn. If the function cannot be replayed, the text says why, and at which line.
+    A call that is not recorded yet is made two or three times, with its effects: optimisers take steps, random numbers
+    are drawn. If the function cannot be replayed, the text gives the reason, and the line.
 
-    Operations are counted one for each element of an elementwise function, whatever it is, and two for each product
-    in a matrix product. Bytes are those that pass between a region and memory; what a block keeps in cache costs none.
+    An elementwise function counts as one operation for each element, and a matrix product as two for each product of
+    elements. Bytes are counted if they move between a region and memory; data that stay in the cache with a tile are
+    free.
 
     Examples
     --------
@@ -74,14 +75,14 @@ def explain(fn: Callable[..., Any], *, passes: bool = False) -> Callable[..., Ex
 
 
 def functions() -> str:
-    """Return a table of the functions met so far: which are replayed, which run eagerly, and why.
+    """Return a table of the functions met so far: replayed or eager, and the reasons.
 
-    Calls of one kind may be replayed while calls of another kind run eagerly; `explain` tells of one kind.
+    Calls with one signature may be replayed while calls with another run eagerly; `explain` describes one signature.
 
     Returns
     -------
     str
-        A line for each function that `dualgrad.jit` or Graph mode has met, in the order in which they were met.
+        A line for each function that `dualgrad.jit` or Graph mode has met, in order of first call.
 
     Examples
     --------
@@ -113,18 +114,18 @@ def functions() -> str:
 
 
 class Explanation(Fixed):
-    """A recorded program, to be read; `explain` makes it.
+    """The readable form of a recorded program; `explain` makes it.
 
     Attributes
     ----------
     name : str
-        Of the function.
+        The name of the function.
     why : str or None
         The reason why it runs eagerly; None if it is replayed.
     flops, bytes_moved, arena_bytes, block_bytes : int
-        Operations on numbers; bytes between regions and memory; memory between regions, and that of a block.
+        Arithmetic operations; bytes moved between regions and memory; bytes of memory between regions, and of a tile.
     regions : list of dict
-        For each region `rows`, `block`, `instructions`, `flops`, `read` and `written`.
+        For each region `rows`, `block` (rows of a tile), `instructions`, `flops`, `read` and `written`.
     """
 
     def __init__(self, recording: Recording, passes: bool = False) -> None:
@@ -160,7 +161,7 @@ class Explanation(Fixed):
         return f"<explanation of {self.name}>"
 
     def dot(self) -> str:
-        """The program as a graph in the language of Graphviz, regions as clusters.
+        """The program as a graph in Graphviz's language, with regions as clusters.
 
         Returns
         -------
@@ -169,7 +170,7 @@ class Explanation(Fixed):
         return dot_of(self._graph())
 
     def svg(self) -> str:
-        """A drawing of the program, regions as boxes.
+        """A drawing of the program, with regions as boxes.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""Switches for recording: programs interpreted step by step, and verified when they are recorded."""
+"""Switches for recording: interpret programs step by step, and verify them when they are recorded."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ __all__ = ["interpreted", "verified"]
 
 @contextmanager
 def interpreted() -> Iterator[None]:
-    """Inside the block, this thread interprets recorded programs: one step after the other, each by its own kernel.
+    """Inside the block, this thread interprets recorded programs: step by step, each with its own kernel.
 
-    This is the slow executor that plans are compared with. It has no regions, blocks or own memory: its results are
-    those of eager execution, bit for bit. Programs are recorded again inside the block and after it.
+    This slow executor is the reference for plans. It has no regions, tiles or memory of its own: its results equal
+    eager execution bit for bit. Programs are recorded again inside the block and after it.
 
     Returns
     -------
@@ -48,7 +48,7 @@ def interpreted() -> Iterator[None]:
 
 @contextmanager
 def verified() -> Iterator[None]:
-    """Inside the block, each program is verified when it is recorded, as `verify` does.
+    """Inside the block, each program is verified when it is recorded, as by `verify`.
 
     Returns
     -------
@@ -57,7 +57,7 @@ def verified() -> Iterator[None]:
     Raises
     ------
     ProgramError
-        By the call that records an unsound program.
+        From the call that records an invalid program.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What each pass of the compiler makes of a program, as text and as plain data."""
+"""The result of each compiler pass, as text and as plain data."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Facts = dict[str, Any]
 
 
 def passes(fn: Callable[..., Any], *, last: str | None = None) -> Callable[..., dict[str, Stage]]:
-    """Return what each pass of the compiler makes of a recorded function.
+    """Show the result of each compiler pass for a recorded function.
 
     Parameters
     ----------
@@ -33,16 +33,16 @@ def passes(fn: Callable[..., Any], *, last: str | None = None) -> Callable[..., 
     Returns
     -------
     callable
-        A function of the arguments of `fn` that returns a dict: for each pass by its name, in order, a `Stage`. The
-        program as it was recorded comes first, as "record". A pass that has nothing to do with the program is left out;
-        a program on single numbers is code after "numbers".
+        A function of the arguments of `fn` that returns a dict: a `Stage` for each pass by name, in order. The recorded
+        program comes first, as "record". A pass without work is left out; a program on single numbers is code after
+        "numbers".
 
     Raises
     ------
     TypeError
         If `fn` cannot be called.
     ValueError
-        If there is no pass `last`, or the function runs eagerly; `dualgrad.explain` says why it does.
+        If there is no pass `last`, or the function runs eagerly; `dualgrad.explain` gives the reason.
 
     Notes
     -----
@@ -74,21 +74,21 @@ def passes(fn: Callable[..., Any], *, last: str | None = None) -> Callable[..., 
 
 
 def stages_of(program: Any, last: str | None = None) -> dict[str, Stage]:
-    """What each pass makes of a program of the engine."""
+    """Run the compiler on an engine program. Returns the result of each pass."""
     found = stages(program, last)
     return {name: Stage(name, found) for name in found}
 
 
 class Stage(Fixed):
-    """What a pass has made; `passes` makes it. It prints as text.
+    """The result of a compiler pass; `passes` makes it. It prints as text.
 
     Attributes
     ----------
     name : str
-        Of the pass.
+        The name of the pass.
     facts : dict
-        What it has made, as plain data. Roots (memory seen through strides) are known by their numbers, operations by
-        the number of the buffer that they make.
+        The result as plain data. Roots (memory seen through strides) are identified by number, operations by the number
+        of the buffer that they make.
     """
 
     def __init__(self, name: str, found: dict[str, Facts]) -> None:

@@ -20,17 +20,17 @@ __all__ = ["Profile", "Row", "profile"]
 
 @dataclass
 class Row:
-    """The time of a region, or of all instructions of one name in it, and what they did in it."""
+    """The time and work of a region, or of all its instructions with one name."""
 
     name: str
     seconds: float
     work: Work
-    share: float = 0.0  # of the whole program; within a region, of the sum over its instructions
-    count: int = 1  # instructions
+    share: float = 0.0  # of the whole program; in a region, of the sum over its instructions
+    count: int = 1  # number of instructions
     parts: list[Row] = field(default_factory=list)
 
     def cells(self) -> list[str]:
-        """What a line of the table shows."""
+        """The cells of the table row."""
         nanoseconds = 1e9 * self.seconds
         per_element = nanoseconds / self.work.elements if self.work.elements else 0.0
         moved = self.work.read + self.work.written
@@ -44,14 +44,14 @@ class Row:
 
 
 def profile(fn: Callable[..., Any], *, repeats: int = 5) -> Callable[..., Profile]:
-    """Return the times of the regions and instructions of a recorded program.
+    """Measure the times of the regions and instructions of a recorded program.
 
     Parameters
     ----------
     fn : callable
         A recorded function (`dualgrad.jit`), any function or Cell, or a gradient function.
     repeats : int, default 5
-        How often the program is run; for each region the fastest run counts.
+        The number of runs; for each region the fastest counts.
 
     Returns
     -------
@@ -63,15 +63,15 @@ def profile(fn: Callable[..., Any], *, repeats: int = 5) -> Callable[..., Profil
     TypeError
         If `fn` cannot be called, or `repeats` is not an int.
     ValueError
-        If `repeats` is less than 1, or the function runs eagerly, so that there is no program.
+        If `repeats` is less than 1, or the function runs eagerly and has no program.
 
     Notes
     -----
     A call that is not recorded yet is made two or three times, with its effects. The timed runs themselves leave no
-    effects, but draw their random numbers. Regions are timed as they run, on as many threads as they use. Instructions
-    are timed one by one and block by block, on one thread and with a look at the clock in between, so their sum is more
-    than the region: read their shares. Elements are those of the largest operand or result. Bytes are those that pass
-    between a region and memory.
+    effects, but draw their random numbers. Regions are timed as they run, on all their threads. Instructions are timed
+    one by one and tile by tile, on one thread and with a clock reading in between. Their sum exceeds the region's time,
+    so read only their shares. Elements are counted in the largest operand or result, and bytes if they move between a
+    region and memory.
 
     Examples
     --------
@@ -139,12 +139,12 @@ class Profile(Fixed):
     Attributes
     ----------
     name : str
-        Of the function.
+        The name of the function.
     regions : list
         For each region its `name`, `seconds`, `share` of the whole, `work` (`flops`, `elements`, bytes `read` and
-        `written`), and `parts`: the same for the instructions of each name in it, with their `count`.
+        `written`), and `parts`: the same for its instructions by name, with their `count`.
     seconds : float
-        Of all regions together.
+        The time of all regions.
     """
 
     def __init__(self, name: str, regions: list[Row]) -> None:
@@ -177,7 +177,7 @@ class Profile(Fixed):
         return f"<profile of {self.name}: {1e6 * self.seconds:.1f} us>"
 
     def svg(self) -> str:
-        """A chart of the regions: a bar for each, as long as its time, divided among its instructions.
+        """A chart of the regions: a bar as long as the time of each, divided among its instructions.
 
         Returns
         -------

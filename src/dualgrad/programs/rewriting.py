@@ -1,4 +1,4 @@
-"""Rewrites: how often each pass of the compiler has done what it can do."""
+"""Counts of the compiler's rewrites."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ __all__ = ["rewrites"]
 
 
 def rewrites() -> dict[str, int]:
-    """Return how often each rewrite of the compiler has been done so far, by its name.
+    """Return how often each rewrite of the compiler has happened so far, by name.
 
     Returns
     -------
     dict of str to int
-        In the order of the passes. They are counted when programs are planned, and cost runs nothing.
+        In the order of the passes. Counting happens while programs are planned, and costs nothing at run time.
 
     Examples
     --------

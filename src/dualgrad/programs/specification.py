@@ -1,8 +1,8 @@
-"""What holds of each object that the compiler makes: a list for each pass of (what, predicate).
+"""Rules for the result of each compiler pass: a list of (text, predicate) for each pass.
 
-A predicate is given what all passes so far have made, as plain data by the name of the pass (`stages` in the engine's
-passes.pyx), and the name of the pass that it is about. It yields what is wrong, in words. In the debug build everything
-is checked while programs are planned; elsewhere inside of `specified`.
+A predicate gets the results of all passes so far, as plain data by the name of the pass (`stages` in the engine's
+passes.pyx), and the name of the pass to check. It yields violations in words. The debug build checks all rules whenever
+a program is planned; other builds only inside `specified`.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from ._program_rules import PROGRAM, Predicate, Stages, products_are_fewer, prod
 
 __all__ = ["SPECIFICATION", "SpecificationError", "specified", "violations"]
 
-MOST_JOINED = 4  # products done as one
-ALIGN = 64  # bytes: where places begin
+MOST_JOINED = 4  # most products computed as one
+ALIGN = 64  # bytes: the alignment of places
 NOWHERE = -1
 
 
 class SpecificationError(AssertionError):
-    """A pass of the compiler has made what it must not: a fault of dualgrad, never of the function."""
+    """The result of a compiler pass breaks a rule: a fault of dualgrad, never of the function."""
 
 
 def violations(name: str, stages: Stages) -> list[str]:
-    """What is wrong with what a pass has made; nothing, if it is sound."""
+    """The violations in the result of a pass; empty if there are none."""
     return [f"{what}: {why}" for what, predicate in SPECIFICATION[name] for why in predicate(stages, name)]
 
 
 @contextmanager
 def specified() -> Iterator[None]:
-    """Inside the block, what each pass of the compiler makes is checked, for every program that is planned.
+    """Inside the block, the result of each compiler pass is checked, for every planned program.
 
     Returns
     -------
@@ -42,7 +42,7 @@ def specified() -> Iterator[None]:
     Raises
     ------
     SpecificationError
-        By the call whose program is planned, where a pass has made something unsound.
+        From the call whose program is planned, if a pass breaks a rule.
 
     Examples
     --------
@@ -125,7 +125,7 @@ def results_have_their_forms(stages: Stages, name: str) -> Iterator[str]:
 
 
 def _order(stages: Stages) -> Any:
-    """The operations with the axes in the order that was chosen."""
+    """The operations, with their axes in the chosen order."""
     first = stages["partition"]["axes_first"]
     return next(order for order in stages["lower"]["orders"] if order["rows"] == first)
 
@@ -221,7 +221,7 @@ def operations_come_after_what_they_need(stages: Stages, name: str) -> Iterator[
 
 
 def _elementary(o: dict[str, Any]) -> int:
-    """How many operations are done as one."""
+    """The number of operations that are computed as one."""
     if o["manner"] == "scale":
         return len(o["params"])
     if o["manner"] != "loop" or not isinstance(o["params"], tuple):
@@ -323,7 +323,7 @@ def joined_roots_are_in_one_group(stages: Stages, name: str) -> Iterator[str]:
 
 
 def _lives(stages: Stages) -> list[tuple[int, int, int, int, int]]:
-    """(buffer, first and last region, first and last byte) of what has a place in the arena."""
+    """The (buffer, first and last region, first and last byte) of everything in the arena."""
     buffers, makings = _order(stages)["buffers"], stages["partition"]["makings"]
     return [
         (k, makings[k]["region"], makings[k]["last"], place["offset"], place["offset"] + nbytes(buffers[k]))
@@ -376,7 +376,7 @@ def totals_are_apart(stages: Stages, name: str) -> Iterator[str]:
             yield f"those of region {k} are at {places} of {room} bytes"
 
 
-#: What holds of that which each pass makes.
+#: Rules for the result of each pass.
 SPECIFICATION: dict[str, list[tuple[str, Predicate]]] = {
     "entries": PROGRAM,
     "reroll": PROGRAM,

@@ -1,9 +1,9 @@
 """A verifier of recorded programs and their plans.
 
-It shares no code with the compiler. Steps are checked by running their kernels on small stand-ins. A plan is executed
-on tokens (`_tokens.py`), instruction by instruction and block by block, in a copy of its memory that stores the last
-writer of each element. This finds an operand that was never written, a place that is reused too early, a row of another
-block, an access outside of a buffer and a wrong stride. The results of the plan must be those of the program.
+It shares no code with the compiler. It checks steps by running their kernels on small stand-ins. It executes a plan on
+tokens (`_tokens.py`), instruction by instruction and tile by tile, in a copy of its memory that records the last writer
+of each element. This finds an operand that was never written, a place that is reused too early, a row of another tile,
+an access outside a buffer and a wrong stride. The results of the plan must be those in the program.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from ._tokens import ITEM, TYPES, Draws, Tokens, constant_tokens, given_tokens, 
 __all__ = ["ProgramError", "verify", "verify_layout", "verify_program", "verify_steps"]
 
 ARENA, BLOCK, TOTALS = range(3)  # bases of memory other than buffers
-ONCE = (1 << 20) - 1  # the block number of operations that are the same for all blocks
+ONCE = (1 << 20) - 1  # the tile number of operations that are the same for all tiles
 BEFORE = 0  # writer of the initial contents
 
 
 class ProgramError(RuntimeError):
-    """A recorded program or its plan is not sound: a fault of dualgrad, never of the function."""
+    """A recorded program or its plan is invalid: a fault of dualgrad, never of the function."""
 
 
 def verify(fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -45,21 +45,20 @@ def verify(fn: Callable[..., Any]) -> Callable[..., Any]:
     Returns
     -------
     callable
-        A function of the arguments of `fn` that returns the number of instructions checked: 0 if the function runs
-        eagerly, as `explain` says why.
+        A function of the arguments of `fn` that returns the number of checked instructions: 0 if the function runs
+        eagerly; `explain` gives the reason.
 
     Raises
     ------
     ProgramError
-        If something is wrong. That is a fault of dualgrad: please report it.
+        If a check fails. That is a fault of dualgrad: please report it.
 
     Notes
     -----
-    A call that is not recorded yet is made two or three times, with its effects. Every operand has to be made before it
-    is read, by an instruction that could; shapes and types have to be those that the kernels return; every read and
-    write has to stay inside its memory, in the last and smaller block too; no value may lose its place while it is
-    needed, and nothing may be read from a region, or a row of another block, that is not complete; and the results have
-    to be the elements that the recorded steps say.
+    A call that is not recorded yet is made two or three times, with its effects. The checks: every operand is made
+    before it is read, by a suitable instruction. Shapes and types equal those of the kernels' results. Every access
+    stays inside its memory, also in the last, smaller tile. No value loses its place while it is needed. No incomplete
+    region, or row of another tile, is read. The results are the elements that the recorded steps give.
 
     Examples
     --------
@@ -83,7 +82,7 @@ def verify(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def verify_program(program: Program, plan: Plan | None) -> None:
-    """Check a program of the engine and its plan, if it has one; recording calls this."""
+    """Check an engine program and its plan, if it has one; recording calls this."""
     verify_steps(Listing.of(program))
     if plan is not None:
         simplified = Listing.of(plan.program)
@@ -95,7 +94,7 @@ def verify_program(program: Program, plan: Plan | None) -> None:
 
 
 def verify_steps(program: Listing) -> None:
-    """Check that every step reads filled slots and has the type and shape that its kernel gives."""
+    """Check that every step reads filled slots, and that its type and shape are its kernel's."""
     made = [kind != STEP for kind in program.kinds]
     count = len(made)
     given = sorted(source for kind, source in zip(program.kinds, program.sources, strict=True) if kind == INPUT)
@@ -119,11 +118,11 @@ def verify_steps(program: Listing) -> None:
 
 
 def _check_result(what: str, p: Listing, op: int, params: Any, operands: tuple[int, ...], result: int) -> None:
-    """Compare the type and shape of a result with those that the kernel gives for such operands."""
+    """Compare the type and shape of a result with the kernel's result for such operands."""
     row = table()[op]
     found = TYPES[p.typenums[result]], tuple(p.shapes[result])
     if row.name == "draw" or (row.family == "rule" and row.c is None and row.ufunc is None):
-        return  # users' functions, which may count their calls
+        return  # functions of users, which may count their calls
     if row.name == "inspect":
         expected = TYPES[p.typenums[operands[0]]], tuple(p.shapes[operands[0]])
     else:
@@ -139,7 +138,7 @@ def _check_result(what: str, p: Listing, op: int, params: Any, operands: tuple[i
 
 
 def _stand_in(dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray:
-    """An array that kernels accept: one element if possible, positive definite if it may be a matrix."""
+    """An array that kernels accept: all elements equal or, if it may be a matrix, positive definite."""
     if dtype.kind in "iu":
         return np.broadcast_to(np.zeros((), dtype), shape)
     if len(shape) > 1 and shape[-1] == shape[-2] and dtype.kind in "fc":
@@ -176,9 +175,9 @@ def _source_tokens(kind: int, source: Any, shape: tuple[int, ...]) -> Tokens:
 
 
 def verify_layout(program: Listing, layout: dict[str, Any], locate: bool = True) -> None:
-    """Check a plan, as `describe` gives it, against its program.
+    """Check a plan, in the form that `describe` returns, against its program.
 
-    If a result is wrong, the first wrong instruction is looked for, unless `locate` is False.
+    If a result is wrong, it searches for the first wrong instruction, unless `locate` is False.
     """
     tokens, draws = _step_tokens(program)
     leaving = program.leaving
@@ -200,7 +199,7 @@ def verify_layout(program: Listing, layout: dict[str, Any], locate: bool = True)
 
 
 def _cause(program: Listing, layout: dict[str, Any]) -> str:
-    """Run the plan again and find the first instruction whose result is no value of the program."""
+    """Run the plan again and find the first instruction whose result is not a value of the program."""
     tokens, _ = _step_tokens(program, keep=True)
     values = np.unique(np.concatenate([np.ravel(t) for t in tokens if t is not None] + [np.zeros(1, np.uint64)]))
     machine = Machine(layout)
@@ -224,7 +223,7 @@ class Memory:
         self.writer: np.ndarray = np.full(cells, -1, np.int64)
 
     def views(self, offset: int, access: Access, what: str) -> tuple[Tokens, np.ndarray] | None:
-        """Tokens and writers of elements, which must lie inside the buffer, with their cells as last axis; or None."""
+        """Tokens and writers of elements, which must lie inside the buffer; their cells are the last axis. Or None."""
         low = high = offset
         for extent, stride in zip(access.shape, access.strides, strict=True):
             if extent == 0:
@@ -251,8 +250,8 @@ class Machine:
     def __init__(self, layout: dict[str, Any]) -> None:
         self.layout = layout
         self.draws: Draws = Draws()
-        self.values: Tokens | None = None  # of the program, in order, to find the first wrong result
-        self.stamp: int = 0  # the current writer: region and block
+        self.values: Tokens | None = None  # sorted values of the program, to find the first wrong result
+        self.stamp: int = 0  # the current writer: region and tile
         items = [view["item"] for region in layout["regions"] if region["generic"] for view in _views(region)]
         items += [a.item for region in layout["regions"] for i in region["instructions"] for a in _accesses(i)]
         grain = min(items, default=8)
@@ -261,7 +260,7 @@ class Machine:
             BLOCK: Memory("block memory", 0, grain),
             TOTALS: Memory("the totals", 0, grain),
         }
-        self.fixed: set[int] = set()  # memory that no instruction may write
+        self.fixed: set[int] = set()  # memory that instructions must not write
         self.generic: set[int] = set()
         self.grain = grain
         for buffer in layout["buffers"]:
@@ -303,7 +302,7 @@ class Machine:
 
     def read(self, view: dict[str, Any], what: str) -> Tokens:
         """The tokens of a view between regions."""
-        axes = [k for k, extent in enumerate(view["shape"]) if extent != 1]  # cells need an axis more than there may be
+        axes = [k for k, extent in enumerate(view["shape"]) if extent != 1]  # cells need one axis more than the limit
         shape, strides = (tuple(view[key][k] for k in axes) for key in ("shape", "strides"))
         memory = self.find(view["base"], what)
         found = self.tokens_at(
@@ -320,7 +319,7 @@ class Machine:
     def tokens_at(
         self, memory: Memory, offset: int, access: Access, what: str, complete: Callable[[np.ndarray], np.ndarray]
     ) -> Tokens:
-        """A copy of the tokens of some elements, all of which must be written."""
+        """Copy the tokens of some elements, all of which must be written."""
         cells = memory.views(offset, access, what)
         if cells is None:
             return np.zeros(access.shape, np.uint64)
@@ -379,7 +378,7 @@ class Machine:
             self.store(self.find(total["base"], what), total["to"], access, tokens, what)
 
     def execute(self, what: str, instruction: Instruction, row: int, block: int) -> None:
-        """Execute an instruction for the block of rows that begins with `row`."""
+        """Execute an instruction for the tile of rows that begins with `row`."""
         if instruction["once"]:
             start, stop = 0, instruction["high"]
             if any(per_row or local for _, _, per_row, local in instruction["args"][: instruction["n_in"] + 1]):
@@ -391,7 +390,7 @@ class Machine:
         for first in range(start, stop, period):
             places = []
             for arg, (base, offset, per_row, local) in enumerate(instruction["args"]):
-                if arg <= instruction["n_in"]:  # scratch memory follows, which does not move with the rows
+                if arg <= instruction["n_in"]:  # the rest is scratch memory, which does not move with the rows
                     offset += start * per_row + (start - row) * local
                     offset += (first - start) * instruction["advance"][arg] if first > start else 0
                 places.append((base, offset))
@@ -426,7 +425,7 @@ class Machine:
             self.stamp = stamp
 
     def load(self, what: str, place: tuple[int, int], access: Access) -> Tokens:
-        """The tokens of an operand: complete before the region, or made earlier in the same block."""
+        """The tokens of an operand: complete before the region, or made earlier in the same tile."""
         base, offset = place
         region = self.stamp & ~ONCE
         local = base in (BLOCK, TOTALS)
@@ -457,7 +456,7 @@ class Machine:
         reach = access.item
         for stride, extent in sorted(zip(map(abs, access.strides), access.shape, strict=True)):
             if extent > 1 and stride == 0:
-                continue  # one element written twice must get the same value
+                continue  # an element written twice must get the same value
             if extent > 1 and stride < reach:
                 raise ProgramError(f"{what} writes elements that overlap in {memory.name}")
             reach = max(reach, stride * (extent - 1) + reach)
@@ -477,7 +476,7 @@ def _cells(tokens: Tokens, count: int) -> Tokens:
 
 
 def _span(offset: int, access: Access) -> tuple[int, int]:
-    """The first byte of some elements, and the one after their last."""
+    """The first byte of some elements, and the byte after the last."""
     if 0 in access.shape:
         return 0, 0
     reaches = [(extent - 1) * stride for extent, stride in zip(access.shape, access.strides, strict=True)]
