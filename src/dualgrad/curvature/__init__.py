@@ -1,4 +1,4 @@
-"""Curvature: Hessian, Gauss-Newton and Fisher matrices without their entries, and what is found from products alone.
+"""Curvature: Hessian, Gauss-Newton and Fisher matrices as operators, and results computed from products alone.
 
 ===================  ======================================================================
 operators            `hessian_operator`, `gauss_newton_operator`, `fisher_operator`, `empirical_fisher_operator`,
@@ -10,7 +10,7 @@ samples              `per_sample_gradients`, `per_sample_diagonals`
 posteriors           `laplace`
 ===================  ======================================================================
 
-All of them take a function and positions, or a Cell's Parameters, as `grad` does; all can be recorded (`dualgrad.jit`).
+All take a function and positions, or a Cell's Parameters, as `grad` does; all can be recorded (`dualgrad.jit`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Conditions on numbers that hold in every mode: inside a recorded program and inside derivatives too."""
+"""Checks of numbers that work in every mode, also inside recorded programs and derivatives."""
 
 from __future__ import annotations
 

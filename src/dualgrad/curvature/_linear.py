@@ -1,4 +1,4 @@
-"""Symmetric linear operators on the space of a gradient: products, rows, and the matrix if it is asked for."""
+"""Symmetric linear operators on the space of a gradient: products, rows, and on request the matrix."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from ._space import Space, selected, selection_of
 
 __all__ = ["SymmetricOperator", "as_linear_operator", "symmetric_operator"]
 
-TOGETHER = 1 << 20  # elements of the directions that one batch multiplies
+TOGETHER = 1 << 20  # most elements of the directions in one batch
 
 
 class SymmetricOperator:
-    """A symmetric linear map on the space of a gradient; its matrix is never formed unless `dense` is called.
+    """A symmetric linear map on the space of a gradient; only `dense` forms its matrix.
 
     Made by `hessian_operator`, `gauss_newton_operator`, `fisher_operator`, `empirical_fisher_operator` and
-    `symmetric_operator`. It belongs to one point: the function is evaluated when it is made, and each product is a
-    sweep over what was kept.
+    `symmetric_operator`. It belongs to one point: making it evaluates the function, and each product is a sweep over
+    the kept values.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class SymmetricOperator:
     shape : tuple of two ints
         (n, n).
     dtype : DType
-        The type of flat vectors: the widest among the variables.
+        The type of flat vectors: the widest type among the variables.
 
     Examples
     --------
@@ -76,12 +76,12 @@ class SymmetricOperator:
         return f"<{self._name} of shape {self.shape}, {self.dtype}>"
 
     def __call__(self, v: Any) -> Any:
-        """The product with a direction in the structure of a gradient, in that structure."""
+        """Multiply by a direction in the structure of a gradient. Returns the same structure."""
         v = as_input(self._name, "the direction", v)
         return self.space.arranged(self._product(self.space.flattened(v, "the direction")))
 
     def __matmul__(self, x: Any) -> Tensor:
-        """The product with a flat vector (n,), or with the columns of a matrix (n, k)."""
+        """Multiply by a flat vector (n,), or by the columns of a matrix (n, k)."""
         x = self._checked(x)
         return self.along(x) if x.ndim == 1 else self.rows(x.T).T
 
@@ -97,18 +97,18 @@ class SymmetricOperator:
         return x.astype(self.dtype)
 
     def along(self, vector: Tensor) -> Tensor:
-        """The product with a flat vector of the type of the operator."""
+        """Multiply by a flat vector of the operator's type."""
         return self.space.vector(self._product(self.space.pieces(vector)))
 
     def rows(self, vectors: Tensor) -> Tensor:
-        """The products with each row of a matrix (k, n), as rows: one batch, or several where n k is large."""
+        """Multiply by each row of a matrix (k, n); in several batches if n k is large."""
         count = len(vectors)
         most = max(1, TOGETHER // self.size)
         parts = [vmap(self.along)(vectors[first : first + most]) for first in range(0, count, most)]
         return parts[0] if len(parts) == 1 else ops.concat(parts)
 
     def over_unit_vectors(self, read: Callable[[Tensor, Tensor], Tensor], chunk_size: int | None = None) -> Tensor:
-        """What `read(v, A v)` gives for each unit vector, along a new first axis."""
+        """The results of `read(v, A v)` for all unit vectors v, along a new first axis."""
         start = ops.zeros((self.size,), self.dtype)
         found, several = along_unit_vectors(self._name, lambda v: read(v, self.along(v)), start, chunk_size)
         return found if several else found.reshape((1, *found.shape))
@@ -119,15 +119,15 @@ class SymmetricOperator:
 
 
 def symmetric_operator(A: Any, like: Any = None) -> SymmetricOperator:
-    """A symmetric matrix, or a function that multiplies by one, as an operator.
+    """Make an operator from a symmetric matrix, or from a function that multiplies by one.
 
     Parameters
     ----------
     A : SymmetricOperator, Tensor or array of shape (n, n), or callable
-        The function takes a direction in the structure of `like` and returns the product in that structure. That it is
-        linear and symmetric is for the caller to know; a matrix is compared with its transpose.
+        The function takes a direction in the structure of `like` and returns the product in that structure. The caller
+        must know that it is linear and symmetric; a matrix is compared with its transpose.
     like : Tensor, or pytree of Tensors
-        A point of the space, where `A` is a function; its numbers are not read.
+        A point of the space, if `A` is a function; its numbers are not read.
 
     Returns
     -------
@@ -136,7 +136,7 @@ def symmetric_operator(A: Any, like: Any = None) -> SymmetricOperator:
     Raises
     ------
     TypeError, ValueError
-        If `A` is none of these, the matrix is not square and symmetric, or `like` is missing.
+        If `A` is of another kind, the matrix is not square and symmetric, or `like` is missing.
 
     Examples
     --------
@@ -170,7 +170,7 @@ def symmetric_operator(A: Any, like: Any = None) -> SymmetricOperator:
 
 
 def as_linear_operator(A: Any, like: Any = None) -> Any:
-    """An operator as a ``scipy.sparse.linalg.LinearOperator``, for ``eigsh``, ``cg``, ``minres`` ...
+    """Make a ``scipy.sparse.linalg.LinearOperator`` for ``eigsh``, ``cg``, ``minres`` ...
 
     Parameters
     ----------
@@ -180,14 +180,14 @@ def as_linear_operator(A: Any, like: Any = None) -> Any:
     Returns
     -------
     scipy.sparse.linalg.LinearOperator
-        Of shape (n, n) and of the type of `A`, on flat NumPy vectors, its own transpose.
+        Of shape (n, n), with the type of `A`, on flat NumPy vectors; it is its own transpose.
 
     Raises
     ------
     ImportError
-        If SciPy is not there.
+        If SciPy is not installed.
     TypeError, ValueError
-        As `symmetric_operator` does.
+        As for `symmetric_operator`.
 
     Examples
     --------

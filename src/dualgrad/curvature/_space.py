@@ -1,4 +1,4 @@
-"""The space of a gradient: tensors of several shapes, and the flat vectors that stand for them."""
+"""The space of a gradient: tensors of several shapes, and the corresponding flat vectors."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ __all__ = ["Space", "kept", "selected", "selection_of"]
 
 
 def kept(weights: Any) -> Any:
-    """Weights that can be read more than once: a list of those that an iterator gives."""
+    """Weights that can be read more than once: an iterator becomes a list."""
     return list(weights) if hasattr(weights, "__next__") else weights
 
 
 def selection_of(name: str, fn: Callable[..., Any], grad_position: Any, weights: Any) -> Selection:
-    """What to differentiate by: the first input if neither positions nor weights are given."""
+    """The inputs and weights to differentiate by; by default the first input."""
     if grad_position is None and weights is None:
         grad_position = 0
     return Selection(name, fn, grad_position, weights, False)
 
 
 def selected(selection: Selection, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Selected:
-    """One call; an error if it has nothing real to differentiate by."""
+    """Select the variables of one call. Raises if none is a real float tensor."""
     call = Selected(selection, fn, args, kwargs)
     if not call.leaves:
         raise ValueError(f"{selection.name}: nothing to differentiate by; the inputs and weights hold no Tensor")
@@ -36,7 +36,7 @@ def selected(selection: Selection, fn: Callable[..., Any], args: tuple[Any, ...]
 
 
 class Space:
-    """The tensors that a function is differentiated by, one after the other in C order as one vector."""
+    """The differentiated tensors, and their concatenation in C order to one vector."""
 
     def __init__(self, call: Selected) -> None:
         self.call = call
@@ -46,12 +46,12 @@ class Space:
         self.dtype = max(self.dtypes, key=lambda dtype: dtype.numpy.itemsize)
 
     def vector(self, tensors: Sequence[Tensor]) -> Tensor:
-        """The vector of some tensors: shape (size,)."""
+        """Join tensors to a vector of shape (size,)."""
         parts = [x.reshape((x.size,)).astype(self.dtype) for x in tensors]
         return parts[0] if len(parts) == 1 else concat(parts)
 
     def pieces(self, vector: Tensor) -> list[Tensor]:
-        """The tensors of a vector, each of its own type."""
+        """Split a vector into tensors, each with its own type."""
         found, start = [], 0
         for shape, dtype, leaf in zip(self.shapes, self.dtypes, self.call.leaves, strict=True):
             part = vector if len(self.shapes) == 1 else vector[start : start + leaf.size]
@@ -60,15 +60,15 @@ class Space:
         return found
 
     def arranged(self, tensors: list[Any]) -> Any:
-        """Tensors in the structure of a gradient."""
+        """Arrange tensors in the structure of a gradient."""
         return self.call.arranged(tensors)
 
     def nest(self, vector: Tensor) -> Any:
-        """A vector in the structure of a gradient."""
+        """Convert a vector to the structure of a gradient."""
         return self.arranged(self.pieces(vector))
 
     def flattened(self, nest: Any, what: str) -> list[Tensor]:
-        """The tensors of a pytree that has the structure of a gradient; an error if it has another one."""
+        """The tensors of a pytree with the structure of a gradient. Raises for another structure."""
         name, found = self.call.selection.name, self.call.flattened(nest, what)
         for x, leaf in zip(found, self.call.leaves, strict=True):
             if not isinstance(x, Tensor):

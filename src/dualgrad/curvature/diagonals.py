@@ -1,4 +1,4 @@
-"""`hessian_diagonal`: second derivatives by each variable twice."""
+"""`hessian_diagonal`: the diagonal entries of a Hessian."""
 
 from __future__ import annotations
 
@@ -37,23 +37,23 @@ def hessian_diagonal(
     probes: Any = "rademacher",
     chunk_size: int | None = None,
 ) -> Callable[..., Any]:
-    """The diagonal of the Hessian of a function or Cell: the second derivative by each variable.
+    """Make the function that computes the diagonal of the Hessian: the second derivative by each variable.
 
     Parameters
     ----------
     fn, grad_position, weights
         As for `hessian_operator`.
     way : {"forward", "reverse", "sparse"}
-        How to compute it exactly. Forward: one evaluation along each unit vector in the algebra R[t] / t^3, whose last
-        coefficient is half of the entry; no gradient is formed. Reverse: a Hessian-vector product for each
-        variable. Sparse: where the Hessian has few
-        entries, from its pattern, by entries or coloured products (`sparse_hessian`); not inside of other transforms.
+        The exact method. Forward: one evaluation along each unit vector in the algebra R[t] / t^3, whose last
+        coefficient is half the entry; no gradient is formed. Reverse: a Hessian-vector product for each variable.
+        Sparse: for Hessians with few entries, from the pattern, by entries or coloured products (`sparse_hessian`); not
+        inside other transforms.
     samples : int, optional
-        Estimate it instead from so many random probes, one Hessian-vector product each.
+        Estimate the diagonal with this many random probes instead, one Hessian-vector product each.
     probes
         As for `trace`.
     chunk_size : int, optional
-        How many directions are computed in one batch, as for `jacfwd`; not for the sparse way.
+        The number of directions in a batch, as for `jacfwd`; not for the sparse way.
 
     Returns
     -------
@@ -64,7 +64,7 @@ def hessian_diagonal(
     Raises
     ------
     TypeError, ValueError, IndexError
-        As `hessian_operator` does, and for unknown options.
+        As for `hessian_operator`, and for unknown options.
 
     See Also
     --------
@@ -72,8 +72,8 @@ def hessian_diagonal(
 
     Notes
     -----
-    Forward and reverse can be recorded (`dualgrad.jit`) and differentiated to any order; a program computes
-    entries one by one where most of what it would push along unit vectors is zero.
+    Forward and reverse can be recorded (`dualgrad.jit`) and differentiated to any order. A program computes entries one
+    by one if most numbers along the unit vectors would be zero.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def hessian_diagonal(
 
 
 def _by_leaf(name: str, along: Callable[..., Tensor], call: Selected, i: int, chunk_size: int | None) -> Tensor:
-    """The second derivatives by the elements of one of the tensors, in its shape."""
+    """The second derivatives by the elements of one tensor, in its shape."""
     x = call.leaves[i]
     if not x.size:
         return ops.zeros_like(x)
@@ -144,11 +144,11 @@ def _along_reverse(product: Callable[[list[Tensor]], list[Tensor]]) -> Callable[
 
 
 def _sparse(call: Selected) -> Any:
-    """The entries on the diagonal of the sparse Hessian of the flat vector."""
+    """The diagonal entries of the sparse Hessian of the flat vector."""
     space = Space(call)
     x = space.vector(call.leaves)
     plan = sparse_hessian(lambda z: _summed(call, tuple(space.pieces(z)))).prepare(x)
     rows, columns = plan.pattern.rows(), plan.pattern.indices
-    place = np.full(space.size, len(rows))  # a zero behind the entries, for those that are not in the pattern
+    place = np.full(space.size, len(rows))  # a zero after the entries, for places outside the pattern
     place[rows[rows == columns]] = np.flatnonzero(rows == columns)
     return space.nest(Tensor(np.append(plan.values(x), 0.0)[place], x.dtype))

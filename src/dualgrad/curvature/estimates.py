@@ -1,4 +1,4 @@
-"""Trace and diagonal of an operator: exact by one product for each variable, or estimated by random probes."""
+"""Trace and diagonal of an operator: exact with one product for each variable, or estimated with random probes."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class Estimate(NamedTuple):
     ----------
     value : Tensor, or pytree of Tensors
     error : Tensor, or pytree of Tensors
-        The standard error from the spread of the probes; nan for a single probe, and for Hadamard probes, which are
-        not independent.
+        The standard error from the spread of the probes. It is nan for a single probe, and for Hadamard probes, which
+        are not independent.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def mean_of(terms: Tensor, independent: bool) -> Estimate:
 
 
 def root(x: Tensor) -> Tensor:
-    """The square root of a variance, a constant for derivatives: it has no slope where nothing varies."""
+    """The square root of a variance, as a constant of derivatives: it has no slope where the variance is zero."""
     return ops.sqrt(stop_gradient(x))
 
 
@@ -61,13 +61,13 @@ def trace(
     A, like
         As for `symmetric_operator`.
     samples : int, optional
-        The number of products of an estimate. By default the trace is exact, by one product for each variable.
+        The number of products in an estimate. By default the trace is exact, with one product for each variable.
     method : {"hutchinson", "hutch++"}
-        How to estimate. Hutch++ finds the trace on a random subspace exactly and estimates the rest; it takes a third
-        of the products for each of the three steps. Its error falls with 1 / samples instead of 1 / sqrt(samples).
+        The method of estimation. Hutch++ computes the trace on a random subspace exactly and estimates the rest; each
+        of its three steps takes a third of the products. Its error falls with 1 / samples instead of 1 / sqrt(samples).
     probes : {"rademacher", "gaussian", "hadamard"} or array (samples, n)
-        Signs, normal numbers, or (for Hutchinson's method) rows of a Hadamard matrix with random signs for the
-        variables, whose estimate is exact if there are as many as variables. Given probes z need E[z z^T] = 1.
+        Signs, normal numbers, or (for Hutchinson's method) rows of a Hadamard matrix with a random sign for each
+        variable; as many of them as variables make the estimate exact. Given probes z need E[z z^T] = 1.
 
     Returns
     -------
@@ -77,17 +77,17 @@ def trace(
     Raises
     ------
     TypeError, ValueError
-        If `A` is no operator, `samples` is no positive int (at least 3 for Hutch++), or another option is unknown.
+        If `A` is not an operator, `samples` is not a positive int (at least 3 for Hutch++), or an option is unknown.
 
     See Also
     --------
-    laplacian : The trace of a Hessian by one forward sweep.
+    laplacian : The trace of a Hessian in one forward sweep.
 
     Notes
     -----
     Hutchinson (1990): E[z^T A z] = tr A. Meyer, Musco, Musco, Woodruff, "Hutch++: optimal stochastic trace estimation"
-    (2021). The draws, and the subspace of Hutch++, are constants for derivatives, and the errors are: the derivative of
-    an estimate is an unbiased estimate of that of the trace. Draws come from the generator of dualgrad (`set_seed`).
+    (2021). Derivatives treat the draws, the subspace of Hutch++ and the errors as constants: the derivative of an
+    estimate is an unbiased estimate of the trace's derivative. Draws come from dualgrad's generator (`set_seed`).
 
     Examples
     --------
@@ -140,30 +140,30 @@ def _hutch_plus_plus(A: SymmetricOperator, samples: int | None, probes: Any) -> 
 
 
 def diagonal(A: Any, samples: int | None = None, *, probes: Any = "rademacher", like: Any = None) -> Any:
-    """The diagonal of an operator, in the structure of a gradient.
+    """Compute or estimate the diagonal of an operator, in the structure of a gradient.
 
     Parameters
     ----------
     A, like
         As for `symmetric_operator`.
     samples : int, optional
-        The number of products of an estimate. By default the diagonal is exact, by one product for each variable.
+        The number of products in an estimate. By default the diagonal is exact, with one product for each variable.
     probes
         As for `trace`.
 
     Returns
     -------
     pytree of Tensors, or Estimate
-        Exact: the structure of a gradient. Estimated: ``Estimate(value, error)``, both of that structure.
+        Exact: the structure of a gradient. Estimated: ``Estimate(value, error)``, both in that structure.
 
     Raises
     ------
     TypeError, ValueError
-        As `trace` does.
+        As for `trace`.
 
     See Also
     --------
-    hessian_diagonal : Cheaper for Hessians: no product is formed.
+    hessian_diagonal : Cheaper for Hessians, since it forms no product.
 
     Notes
     -----

@@ -29,7 +29,7 @@ class Tridiagonal(NamedTuple):
     basis : Tensor of shape (m, n)
         Orthonormal rows.
     residual : Tensor of shape ()
-        What would stand next in the off-diagonal; zero where the space is invariant.
+        The next off-diagonal entry; zero if the space is invariant.
 
     Examples
     --------
@@ -51,7 +51,7 @@ class Tridiagonal(NamedTuple):
     residual: Tensor
 
     def matrix(self) -> Tensor:
-        """T, of shape (m, m)."""
+        """The matrix T, of shape (m, m)."""
         if len(self.diagonal) == 1:
             return self.diagonal.reshape((1, 1))
         beside = ops.diag(self.off_diagonal, 1)
@@ -64,23 +64,23 @@ class Tridiagonal(NamedTuple):
     def ritz_pairs(self) -> tuple[Tensor, Tensor, Tensor]:
         """Ritz values (m,), Ritz vectors (m, n) as rows, and bounds (m,).
 
-        Each interval of the width of its bound around a Ritz value holds an eigenvalue of A.
+        The interval around a Ritz value with its bound as half-width holds an eigenvalue of A.
         """
         values, vectors = linalg.eigh(self.matrix())
         return values, vectors.T @ self.basis, ops.abs(self.residual * vectors[-1])
 
 
 def lanczos(A: Any, steps: int, start: Any = None, *, like: Any = None) -> Tridiagonal:
-    """Steps of the Lanczos process with full re-orthogonalisation.
+    """Run the Lanczos process with full re-orthogonalisation.
 
     Parameters
     ----------
     A, like
         As for `symmetric_operator`.
-    steps : int
+    The number m of products, at most the number n of variables.
         The number m of products, at most the number n of variables.
     start : Tensor or array of shape (n,), or pytree in the structure of a gradient, optional
-        The first direction; it need not be normalised. By default random signs.
+        The first direction, not necessarily normalised. By default random signs.
 
     Returns
     -------
@@ -89,15 +89,16 @@ def lanczos(A: Any, steps: int, start: Any = None, *, like: Any = None) -> Tridi
     Raises
     ------
     TypeError, ValueError
-        If `A` is no operator, `steps` is no int from 1 to n, or `start` does not fit or is zero.
+        If `A` is not an operator, `steps` is not an int from 1 to n, or `start` does not fit or is zero.
 
     Notes
     -----
-    Lanczos (1950). Each new vector is made orthogonal to all before three times, so rounding repeats no Ritz value, and
-    with m = n they are the eigenvalues. Extreme eigenvalues are found first (Golub, Van Loan, "Matrix computations",
-    10.1). Where the Krylov space is invariant before m steps, the off-diagonal entry is zero and the process goes on
-    with a new direction: T falls into blocks, and the Ritz values of each are eigenvalues. The number of operations is
-    fixed, so it can be recorded, batched (over `start`) and differentiated; it costs m products and O(m^2 n).
+    Lanczos (1950). Each new vector is made orthogonal to all earlier ones three times. So rounding repeats no Ritz
+    value, and with m = n the Ritz values are the eigenvalues. Extreme eigenvalues are found first (Golub, Van Loan,
+    "Matrix computations", 10.1). If the Krylov space becomes invariant before m steps, the off-diagonal entry is zero
+    and the process continues with a new direction: T splits into blocks, and the Ritz values of each are eigenvalues.
+    The number of operations is fixed, so it can be recorded, batched (over `start`) and differentiated; it costs m
+    products and O(m^2 n).
 
     Examples
     --------
@@ -121,7 +122,7 @@ def lanczos(A: Any, steps: int, start: Any = None, *, like: Any = None) -> Tridi
 
 
 def process(A: SymmetricOperator, steps: int, start: Tensor) -> Tridiagonal:
-    """The process from a flat vector; `steps` is not checked."""
+    """Run the process from a flat vector; `steps` is not checked."""
     tiny = float(np.finfo(A.dtype.numpy).eps) * A.size**0.5 * 10.0
     place = Tensor(np.arange(A.size), A.dtype)
     alphas: list[Tensor] = []
@@ -139,7 +140,7 @@ def process(A: SymmetricOperator, steps: int, start: Tensor) -> Tridiagonal:
         beta = ops.where(ended, 0.0, _norm(ops.where(ended, 1.0, w))).astype(A.dtype)
         betas.append(beta)
         if j + 1 < steps:
-            # A new direction where the space is invariant; these are linearly independent for all j.
+            #             # A new direction if the space is invariant; these are linearly independent for all j.
             w = ops.where(ended, ops.cos(place * (j + 1.0)), w / ops.where(ended, 1.0, beta)).astype(A.dtype)
             w = _orthogonal(basis, _orthogonal(basis, w))
             vectors.append(w / _norm(w))
@@ -148,7 +149,7 @@ def process(A: SymmetricOperator, steps: int, start: Tensor) -> Tridiagonal:
 
 
 def _norm(w: Tensor) -> Tensor:
-    """The length of a vector; its numbers are divided by the largest, so that no square is too large or too small."""
+    """The length of a vector. Dividing by the largest number keeps squares from overflow and underflow."""
     largest = stop_gradient(ops.abs(w).max())
     largest = ops.where(largest > 0, largest, 1.0).astype(w.dtype)
     scaled = w / largest
@@ -156,5 +157,5 @@ def _norm(w: Tensor) -> Tensor:
 
 
 def _orthogonal(basis: Tensor, w: Tensor) -> Tensor:
-    """A vector without what it has along orthonormal rows."""
+    """Project a vector onto the complement of orthonormal rows."""
     return w - (basis @ w) @ basis

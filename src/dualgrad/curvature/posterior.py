@@ -1,4 +1,4 @@
-"""Laplace's approximation: a Gaussian around the most probable point, from the curvature there."""
+"""Laplace's approximation: a Gaussian around the most probable point, from the curvature at that point."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ class _Full:
         self.logdet = 2.0 * ops.log(ops.diagonal(self.factor)).sum()
 
     def half(self, rows: Tensor) -> Tensor:
-        """Rows z (k, n) times a root of the covariance: R z with R R^T = P^-1."""
+        """Multiply rows z (k, n) by a root R of the covariance, R R^T = P^-1: R z."""
         return linalg.solve_triangular(self.factor.T, rows.T, lower=False).T
 
     def half_transposed(self, rows: Tensor) -> Tensor:
-        """Rows R^T v, whose squares add up to v^T P^-1 v."""
+        """The rows R^T v, whose squares add up to v^T P^-1 v."""
         return linalg.solve_triangular(self.factor, rows.T, lower=True).T
 
 
 class _Diagonal:
-    """A precision matrix that is diagonal."""
+    """A diagonal precision matrix."""
 
     def __init__(self, curvature: Tensor, prior: Tensor) -> None:
         precision = positive(curvature + prior)
@@ -62,7 +62,7 @@ class _Diagonal:
 
 
 class _LowRank:
-    """P = S^-1 (1 + V^T T V) S^-1: S^-2 is the prior's precision, V^T T V what Lanczos steps make of S H S."""
+    """P = S^-1 (1 + V^T T V) S^-1: S^-2 is the prior's precision, and V^T T V the Lanczos projection of S H S."""
 
     def __init__(self, curvature: SymmetricOperator, prior: Tensor, rank: int) -> None:
         self.scale = 1.0 / ops.sqrt(prior)
@@ -95,10 +95,10 @@ class Posterior:
     log_evidence : Tensor of shape ()
         Laplace's approximation of the logarithm of the marginal likelihood.
     gradient : pytree of Tensors
-        Of ``-log_joint`` at the point. The approximation supposes that it is zero.
+        The gradient of ``-log_joint`` at the point. The approximation assumes that it is zero.
     decrement : Tensor of shape ()
-        Half of g^T P^-1 g with the gradient g and the precision P: by how much `log_joint` rises to its maximum, if it
-        is quadratic. Far below 1 at a point that is good enough.
+        Half of g^T P^-1 g with the gradient g and the precision P: the distance of `log_joint` from its maximum, if it
+        is quadratic. Far below 1 at a good point.
 
     Examples
     --------
@@ -150,7 +150,7 @@ class Posterior:
         return ops.eye(self.size, self.size, self._space.dtype)
 
     def sample(self, count: int) -> Any:
-        """Draws of the variables, in the structure of a gradient, with an axis of `count` draws in front."""
+        """Draw variables, in the structure of a gradient, with a first axis of `count` draws."""
         count = checked_count("Posterior.sample", "count", count)
         z = ops.randn((count, self.size)).astype(self._space.dtype)
         drawn = self._mean + self._form.half(z)
@@ -163,20 +163,20 @@ class Posterior:
     def predictive(
         self, model: Callable[..., Any], *, covariance: bool = False
     ) -> Callable[..., tuple[Tensor, Tensor]]:
-        """The outputs of a model and their variances, with the model linearised at the point.
+        """Make the function that computes a model's outputs and variances, with the model linearised at the point.
 
         Parameters
         ----------
         model : callable
-            Returns one Tensor; it takes the variables where the loss took them, or reads the same Parameters.
+            Returns one Tensor; it takes the variables in the same places as the loss, or reads the same Parameters.
         covariance : bool, default False
             Return the covariances of all outputs, (m, m) for m elements, instead of their variances.
 
         Returns
         -------
         callable
-            Takes the inputs of `model`; values of those that are variables are not read. Returns the outputs, and the
-            variances J P^-1 J^T in their shape. The noise of data is not in them.
+            Takes the inputs of `model`; the values of variables among them are not read. Returns the outputs, and the
+            variances J P^-1 J^T in their shape, without the noise of data.
         """
         name = "Posterior.predictive"
         selection = Selection(name, model, *self._asked())
@@ -204,7 +204,7 @@ class Posterior:
         return predict
 
     def _asked(self) -> tuple[Any, Any, bool]:
-        """grad_position, weights and has_aux, as they were asked for."""
+        """The settings grad_position, weights and has_aux, as given to `laplace`."""
         s = self._selection
         positions = s.positions if s.several else s.positions[0] if s.positions else None
         weights = (s.parameters[0] if s.single else s.parameters) if s.weighted else None
@@ -222,26 +222,26 @@ def laplace(
     rank: int | None = None,
     curvature: Callable[..., SymmetricOperator] | None = None,
 ) -> Callable[..., Posterior]:
-    """Laplace's approximation of a posterior distribution, at its most probable point.
+    """Make Laplace's approximation of a posterior distribution, at its most probable point.
 
     Parameters
     ----------
     loss : callable
         The negative log-likelihood of all data, one element, with its normalising terms, without the prior. A mean over
-        samples is no log-likelihood.
+        samples is not a log-likelihood.
     prior_precision : float, Tensor, or pytree of Tensors in the structure of a gradient
-        The inverse variance of the Gaussian prior, whose mean is zero: of all variables, or of each.
+        The inverse variance of the Gaussian prior with mean zero: one for all variables, or one for each.
     grad_position, weights
-        The variables, as for `hessian_operator`; their values are the most probable ones. With the Parameters of a last
-        layer as weights, all before it is constant.
+        The variables, as for `hessian_operator`; their values are the most probable ones. If the weights are only the
+        Parameters of a last layer, the layers before it are constant.
     form : {"full", "diagonal", "low_rank"}
         The precision matrix P: the curvature H plus the prior's precision; its diagonal; or H projected by `rank`
-        Lanczos steps, after the scales of the prior are divided out.
+        Lanczos steps, in the scales of the prior.
     rank : int, optional
-        The number of Lanczos steps of the form ``low_rank``, at most n.
+        The number of Lanczos steps for the form ``low_rank``, at most n.
     curvature : callable, optional
-        Takes the inputs of `loss` and returns the operator H. By default the Hessian of `loss`; a Gauss-Newton or
-        Fisher operator is positive semidefinite also where the Hessian is not.
+        Takes the inputs of `loss` and returns the operator H. By default the Hessian of `loss`. A Gauss-Newton or
+        Fisher operator is positive semidefinite even if the Hessian is not.
 
     Returns
     -------
@@ -253,14 +253,14 @@ def laplace(
     numpy.linalg.LinAlgError
         If the precision matrix is not positive definite.
     TypeError, ValueError, IndexError
-        As `hessian_operator` does, if `loss` does not return one element, the prior does not fit or an option is wrong.
+        As for `hessian_operator`, if `loss` does not return one element, the prior does not fit or an option is wrong.
 
     Notes
     -----
-    log p(data) = log p(data, w) + n / 2 log(2 pi) - 1 / 2 log det P, exact where the joint density is Gaussian in w
+    log p(data) = log p(data, w) + n / 2 log(2 pi) - 1 / 2 log det P, exact if the joint density is Gaussian in w
     (MacKay, "A practical Bayesian framework for backpropagation networks", 1992; Daxberger et al., "Laplace redux",
-    2021). Derivatives pass through ``log_evidence`` to the prior's precision and to what `loss` reads, with the point
-    held. That is the whole derivative where the curvature does not depend on the point; elsewhere let the point depend
+    2021). Derivatives pass through ``log_evidence`` to the prior's precision and to the data of `loss`, at a fixed
+    point. That is the whole derivative if the curvature does not depend on the point; otherwise make the point depend
     on them as well (`argmin`).
 
     Examples
@@ -327,7 +327,7 @@ def _as_tuple(found: Any) -> tuple[Any, ...]:
 
 
 def _prior(space: Space, precision: Any) -> Tensor:
-    """The prior's precision of each variable, a flat vector."""
+    """The prior's precision for each variable, as a flat vector."""
     precision = as_input("laplace", "prior_precision", precision)
     if isinstance(precision, int) and not isinstance(precision, bool):
         precision = float(precision)

@@ -19,7 +19,7 @@ KINDS = ("rademacher", "gaussian", "hadamard")
 
 
 def checked_count(name: str, what: str, count: Any) -> int:
-    """An option that is a number of things: an int from 1 on."""
+    """Check an option that is a count: an int from 1 on."""
     if isinstance(count, bool) or not hasattr(count, "__index__"):
         raise TypeError(f"{name}: {what} is {count!r}; expected an int")
     if int(count) < 1:
@@ -28,7 +28,7 @@ def checked_count(name: str, what: str, count: Any) -> int:
 
 
 def probes_of(name: str, probes: Any, samples: int, size: int, dtype: DType) -> tuple[Tensor, bool]:
-    """Probes (samples, size), and whether they are independent draws, whose spread tells the error."""
+    """Probes (samples, size), and True if they are independent draws, whose spread gives the error."""
     if not isinstance(probes, str):
         given = as_input(name, "the probes", probes)
         if not isinstance(given, Tensor) or given.ndim != 2 or given.shape[1] != size or not len(given):
@@ -41,7 +41,7 @@ def probes_of(name: str, probes: Any, samples: int, size: int, dtype: DType) -> 
         return random_signs((samples, size), dtype), True
     if probes == "gaussian":
         return ops.randn((samples, size)).astype(dtype), True
-    # Rows of a Hadamard matrix, repeated along the variables, with one random sign for each variable.
+    #     # Rows of a Hadamard matrix, repeated along the variables, with a random sign for each variable.
     return Tensor(_hadamard(name, samples, size), dtype) * random_signs((size,), dtype), False
 
 
@@ -54,6 +54,6 @@ def _hadamard(name: str, samples: int, size: int) -> np.ndarray:
 
 
 def _ones(samples: int, place: np.ndarray) -> np.ndarray:
-    """How many bits are one in both numbers."""
+    """The number of bits that are one in both numbers."""
     both = np.arange(samples)[:, None] & place
     return sum(((both >> bit) & 1) for bit in range(samples.bit_length()))

@@ -1,4 +1,4 @@
-"""Hessian, Gauss-Newton and Fisher matrices: as operators at a point, and as products with one direction."""
+"""Hessian, Gauss-Newton and Fisher matrices: operators at a point, and products with one direction."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ __all__ = [
 def hessian_operator(
     fn: Callable[..., Any], grad_position: int | tuple[int, ...] | None = None, weights: Any = None
 ) -> Callable[..., SymmetricOperator]:
-    """The Hessian of a function or Cell at a point, as an operator.
+    """Make the function that returns the Hessian at a point as an operator.
 
     Parameters
     ----------
     fn : callable
-        Returns a tensor, or a pytree of them; the sum of all elements is differentiated.
+        Returns a tensor, or a pytree of tensors; the sum of all elements is differentiated.
     grad_position : int or tuple of ints, optional
-        Which inputs to differentiate by; they may be pytrees. The first one, if there are no weights either.
+        The inputs to differentiate by, which may be pytrees. Without weights the default is the first one.
     weights : Parameter, or ParameterTuple, list or tuple of them, optional
         Parameters to differentiate by.
 
@@ -50,11 +50,11 @@ def hessian_operator(
     Raises
     ------
     TypeError, ValueError, IndexError
-        For positions and weights that do not fit, as `grad` does; for complex or integer variables.
+        For positions and weights that do not fit, as for `grad`; for complex or integer variables.
 
     See Also
     --------
-    hvp : One product, without keeping anything.
+    hvp : One product; keeps no values.
 
     Notes
     -----
@@ -90,34 +90,34 @@ def gauss_newton_operator(
     grad_position: int | tuple[int, ...] | None = None,
     weights: Any = None,
 ) -> Callable[..., SymmetricOperator]:
-    """The generalised Gauss-Newton matrix J^T H J of a loss of a model, as an operator.
+    """Make the function that returns the generalised Gauss-Newton matrix J^T H J of a loss as an operator.
 
     Parameters
     ----------
     loss : callable
-        ``loss(outputs, *targets)``, a Tensor with one element. What else it reads is constant here.
+        ``loss(outputs, *targets)``, a Tensor with one element. Other tensors that it reads are constants.
     model : callable
-        A function or Cell that returns the outputs: a tensor, or a pytree of them.
+        A function or Cell that returns the outputs: a tensor, or a pytree of tensors.
     grad_position, weights
-        What to differentiate the model by, as for `hessian_operator`.
+        The inputs and weights to differentiate the model by, as for `hessian_operator`.
 
     Returns
     -------
     callable
-        Takes the inputs of `model`, and as the keyword `targets` the tuple of what `loss` takes besides (a single
-        Tensor is a tuple of one). Returns a `SymmetricOperator`.
+        Takes the inputs of `model`, and as the keyword `targets` the tuple of the other arguments of `loss` (a single
+        Tensor counts as a tuple of one). Returns a `SymmetricOperator`.
 
     Raises
     ------
     TypeError, ValueError, IndexError
-        As `hessian_operator` does, and if `loss` does not return one element.
+        As for `hessian_operator`, and if `loss` does not return one element.
 
     Notes
     -----
     J is the Jacobian of the outputs by the variables, H the Hessian of the loss by the outputs (Schraudolph, "Fast
-    curvature matrix-vector products for second-order gradient descent", 2002). It equals the Hessian of the whole where
-    the model is linear, and is positive semidefinite where the loss is convex in the outputs. The model is evaluated
-    once; a product is one sweep forwards, a small product at the outputs, and one sweep backwards.
+    curvature matrix-vector products for second-order gradient descent", 2002). The matrix equals the Hessian of the
+    whole if the model is linear, and is positive semidefinite if the loss is convex in the outputs. The model is
+    evaluated once; a product is a forward sweep, a small product at the outputs, and a reverse sweep.
 
     Examples
     --------
@@ -174,7 +174,7 @@ def fisher_operator(
     *,
     variance: Any = 1.0,
 ) -> Callable[..., SymmetricOperator]:
-    """The Fisher information matrix of a model of probabilities, summed over its outputs, as an operator.
+    """Make the function that returns the Fisher information matrix of a model, summed over its outputs, as an operator.
 
     Parameters
     ----------
@@ -184,24 +184,24 @@ def fisher_operator(
     likelihood : {"gaussian", "categorical", "bernoulli", "poisson"}
         The distribution of the data, given the outputs.
     grad_position, weights
-        What to differentiate the model by, as for `hessian_operator`.
+        The inputs and weights to differentiate the model by, as for `hessian_operator`.
     variance : float or Tensor, default 1.0
-        Of the Gaussians; broadcasts against the outputs.
+        The variance of the Gaussians; broadcasts against the outputs.
 
     Returns
     -------
     callable
-        Takes the inputs of `model` and returns a `SymmetricOperator`. No data are needed: the expectation over them is
-        exact. Divide by the number of samples for a mean.
+        Takes the inputs of `model` and returns a `SymmetricOperator`. It needs no data, since the expectation over them
+        is exact. Divide by the number of samples for a mean.
 
     Raises
     ------
     TypeError, ValueError, IndexError
-        As `hessian_operator` does, and for an unknown likelihood or outputs that are no single Tensor.
+        As for `hessian_operator`, and for an unknown likelihood or outputs other than a single Tensor.
 
     See Also
     --------
-    empirical_fisher_operator : The sum of squares of the gradients of given data, which is another matrix.
+    empirical_fisher_operator : The sum of squared gradients on given data, which is another matrix.
 
     Notes
     -----
@@ -241,14 +241,14 @@ def fisher_operator(
 def empirical_fisher_operator(
     losses: Callable[..., Any], grad_position: int | tuple[int, ...] | None = None, weights: Any = None
 ) -> Callable[..., SymmetricOperator]:
-    """The sum over samples of the outer products of their gradients, as an operator.
+    """Make the function that returns the sum of the outer products of the samples' gradients as an operator.
 
     Parameters
     ----------
     losses : callable
-        A function or Cell that returns the losses of the samples, one element for each (``reduction="none"``).
+        A function or Cell that returns the losses of the samples, one element each (``reduction="none"``).
     grad_position, weights
-        What to differentiate by, as for `hessian_operator`.
+        The inputs and weights to differentiate by, as for `hessian_operator`.
 
     Returns
     -------
@@ -258,12 +258,12 @@ def empirical_fisher_operator(
     Raises
     ------
     TypeError, ValueError, IndexError
-        As `hessian_operator` does.
+        As for `hessian_operator`.
 
     Notes
     -----
-    With J the Jacobian of the losses it is J^T J: one sweep forwards and one backwards; no gradient of a single sample
-    is formed. It is not the Fisher matrix: labels are given, not drawn from the model (Kunstner, Balles, Hennig,
+    With J the Jacobian of the losses it is J^T J: a forward and a reverse sweep; no gradient of a single sample is
+    formed. It is not the Fisher matrix: labels are given, not drawn from the model (Kunstner, Balles, Hennig,
     "Limitations of the empirical Fisher approximation", 2019).
 
     Examples
@@ -283,7 +283,7 @@ def empirical_fisher_operator(
 
 
 def _factored(name: str, call: Selected, curvature_of: Callable[[Any], Callable[[Any], Any]]) -> SymmetricOperator:
-    """J^T M J, with J the Jacobian of a call, and M what `curvature_of` returns for its outputs."""
+    """The operator J^T M J, with J the Jacobian of a call, and M the result of `curvature_of` for its outputs."""
     outputs, pull, _ = run_vjp(name, call, tuple(call.leaves), [], False, lambda found, _: found)
     for y in tensors_in(outputs):
         if not y.dtype.is_float:
@@ -298,7 +298,7 @@ def _factored(name: str, call: Selected, curvature_of: Callable[[Any], Callable[
 
 
 def one_element(name: str, what: str, value: Any) -> Tensor:
-    """A result that has to be one number, as a Tensor of shape ()."""
+    """Check that a result is one number. Returns it as a Tensor of shape ()."""
     if not isinstance(value, Tensor) or value.size != 1:
         found = f"shape {value.shape}" if isinstance(value, Tensor) else type(value).__name__
         raise ValueError(f"{name}: {what} returned {found}; expected a Tensor with one element")
@@ -311,7 +311,7 @@ _MISSING = object()
 
 
 def _with_direction(name: str, operator: Callable[..., SymmetricOperator]) -> Callable[..., Any]:
-    """A function of the inputs and then of the direction, as last argument or as the keyword `v`."""
+    """Make a function of the inputs and the direction, which is the last argument or the keyword `v`."""
 
     def product(*args: Any, v: Any = _MISSING, **kwargs: Any) -> Any:
         if v is _MISSING:
@@ -330,7 +330,7 @@ def gauss_newton_product(
     grad_position: int | tuple[int, ...] | None = None,
     weights: Any = None,
 ) -> Callable[..., Any]:
-    """Products of the generalised Gauss-Newton matrix J^T H J with a direction.
+    """Make the function that multiplies the generalised Gauss-Newton matrix J^T H J by a direction.
 
     Parameters
     ----------
@@ -340,13 +340,13 @@ def gauss_newton_product(
     Returns
     -------
     callable
-        Takes the inputs of `model` and then, as last positional argument or as the keyword `v`, the direction, in the
-        structure of a gradient; and the keyword `targets`. Returns the product in that structure.
+        Takes the inputs of `model`, the keyword `targets`, and the direction in the structure of a gradient, as last
+        positional argument or as the keyword `v`. Returns the product in that structure.
 
     Raises
     ------
     TypeError, ValueError, IndexError
-        As `gauss_newton_operator` does, and for a direction that is missing or has another structure.
+        As for `gauss_newton_operator`, and for a direction that is missing or has another structure.
 
     Examples
     --------
@@ -369,7 +369,7 @@ def fisher_product(
     *,
     variance: Any = 1.0,
 ) -> Callable[..., Any]:
-    """Products of the Fisher information matrix with a direction.
+    """Make the function that multiplies the Fisher information matrix by a direction.
 
     Parameters
     ----------
@@ -379,13 +379,13 @@ def fisher_product(
     Returns
     -------
     callable
-        Takes the inputs of `model` and then, as last positional argument or as the keyword `v`, the direction, in the
-        structure of a gradient. Returns the product in that structure.
+        Takes the inputs of `model` and the direction in the structure of a gradient, as last positional argument or as
+        the keyword `v`. Returns the product in that structure.
 
     Raises
     ------
     TypeError, ValueError, IndexError
-        As `fisher_operator` does, and for a direction that is missing or has another structure.
+        As for `fisher_operator`, and for a direction that is missing or has another structure.
 
     Examples
     --------
@@ -406,7 +406,7 @@ def fisher_product(
 def empirical_fisher_product(
     losses: Callable[..., Any], grad_position: int | tuple[int, ...] | None = None, weights: Any = None
 ) -> Callable[..., Any]:
-    """Products of the empirical Fisher matrix with a direction.
+    """Make the function that multiplies the empirical Fisher matrix by a direction.
 
     Parameters
     ----------
@@ -421,7 +421,7 @@ def empirical_fisher_product(
     Raises
     ------
     TypeError, ValueError, IndexError
-        As `empirical_fisher_operator` does, and for a direction that is missing or has another structure.
+        As for `empirical_fisher_operator`, and for a direction that is missing or has another structure.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Gradients and Hessian diagonals of every sample of a batch by itself."""
+"""Gradients and Hessian diagonals for each sample of a batch."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def per_sample_gradients(
     in_axes: Any = None,
     keepdims: bool = False,
 ) -> Callable[..., Any]:
-    """The gradient of the loss of each sample of a batch.
+    """Make the function that computes the gradient of each sample's loss.
 
     Parameters
     ----------
@@ -40,27 +40,27 @@ def per_sample_gradients(
     weights : Parameter, or ParameterTuple, list or tuple of them, optional
         Parameters to differentiate by.
     grad_position : int or tuple of ints, optional
-        Inputs to differentiate by. The first one, if there are no weights either.
+        Inputs to differentiate by. Without weights the default is the first one.
     in_axes : optional
-        As for `vmap`. By default samples lie along the first axis of every input, except of those that are
-        differentiated by, which all samples share.
+        As for `vmap`. By default the batch axis is the first axis of every input, except of differentiated inputs,
+        which all samples share.
     keepdims : bool, default False
-        Give `loss` batches of one sample instead of a sample: for Cells that expect an axis for the batch.
+        Call `loss` with batches of one sample instead of a sample, for Cells that expect a batch axis.
 
     Returns
     -------
     callable
-        Takes a batch, and returns the structure of a gradient, with an axis for the samples in front of each Tensor.
+        Takes a batch, and returns the structure of a gradient, with a batch axis in front of each Tensor.
 
     Raises
     ------
     TypeError, ValueError, IndexError
-        As `grad` and `vmap` do, and if `loss` does not return one element.
+        As for `grad` and `vmap`, and if `loss` does not return one element.
 
     Notes
     -----
-    ``vmap(grad(loss))``: no loop over samples. What couples samples (batch normalisation in training) has no gradient
-    of a sample.
+    ``vmap(grad(loss))``: no loop over samples. An operation that couples samples (batch normalisation in training) has
+    no gradient for a single sample.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def per_sample_diagonals(
     in_axes: Any = None,
     keepdims: bool = False,
 ) -> Callable[..., Any]:
-    """The diagonal of the Hessian of the loss of each sample of a batch.
+    """Make the function that computes the Hessian diagonal of each sample's loss.
 
     Parameters
     ----------
@@ -95,12 +95,12 @@ def per_sample_diagonals(
     Returns
     -------
     callable
-        Takes a batch, and returns the structure of a gradient, with an axis for the samples in front of each Tensor.
+        Takes a batch, and returns the structure of a gradient, with a batch axis in front of each Tensor.
 
     Raises
     ------
     TypeError, ValueError, IndexError
-        As `per_sample_gradients` does.
+        As for `per_sample_gradients`.
 
     Examples
     --------

@@ -21,16 +21,16 @@ __all__ = ["Spectrum", "logdet", "spectral_density"]
 
 
 class Spectrum(NamedTuple):
-    """The spectrum of an operator as quadratures, one for each probe.
+    """The spectrum of an operator as quadrature rules, one for each probe.
 
     Attributes
     ----------
     nodes : Tensor of shape (samples, steps)
         Ritz values, ascending.
     weights : Tensor of shape (samples, steps)
-        How many eigenvalues each stands for; they add up to n on average.
+        The number of eigenvalues that each node stands for; the sum is n on average.
     independent : bool
-        Whether the probes are independent draws, whose spread tells an error.
+        True if the probes are independent draws, whose spread gives an error.
 
     Examples
     --------
@@ -49,18 +49,18 @@ class Spectrum(NamedTuple):
     independent: bool
 
     def trace(self, f: Callable[[Tensor], Tensor]) -> Estimate:
-        """The trace of f(A), for a function f of each element."""
+        """Estimate the trace of f(A), for an elementwise function f."""
         return mean_of((self.weights * f(self.nodes)).sum(1), self.independent)
 
     def __call__(self, points: Any, width: Any = None) -> Tensor:
-        """The density of the spectrum at some points: its integral is 1.
+        """The density of the spectrum at some points, with integral 1.
 
         Parameters
         ----------
         points : Tensor or array of shape (k,)
         width : float, optional
-            The standard deviation of the Gaussian that each node becomes; by default a fiftieth of the range
-            of the nodes, or of the largest one where they are equal.
+            The standard deviation of the Gaussian that replaces each node; by default a fiftieth of the range of the
+            nodes, or of the largest one if all are equal.
         """
         points = points if isinstance(points, Tensor) else Tensor(np.asarray(points), self.nodes.dtype)
         if width is None:
@@ -71,7 +71,7 @@ class Spectrum(NamedTuple):
 
 
 def _width(spread: Tensor, largest: Tensor) -> Tensor:
-    """A fiftieth of the range; of the largest value where there is one only, and of 1 where that is zero."""
+    """A fiftieth of the range; for a single value a fiftieth of that value, or of 1 if it is zero."""
     scale = ops.where(spread > 1e-6 * largest, spread, ops.where(largest > 0.0, largest, 1.0))
     return scale / 50.0
 
@@ -79,28 +79,28 @@ def _width(spread: Tensor, largest: Tensor) -> Tensor:
 def spectral_density(
     A: Any, samples: int = 10, steps: int = 50, *, probes: Any = "rademacher", like: Any = None
 ) -> Spectrum:
-    """The density of the eigenvalues of an operator, by stochastic Lanczos quadrature.
+    """Estimate the density of the eigenvalues of an operator, by stochastic Lanczos quadrature.
 
     Parameters
     ----------
     A, like
         As for `symmetric_operator`.
     samples : int, default 10
-        The number of probes; not read where the probes are given.
+        The number of probes; ignored if probes are given.
     steps : int, default 50
-        Lanczos steps for each: products are exact for polynomials up to degree 2 steps - 1. Cut to n.
+        Lanczos steps for each probe: exact for polynomials up to degree 2 steps - 1. At most n.
     probes
         As for `trace`.
 
     Returns
     -------
     Spectrum
-        Called with points it gives the smoothed density; ``trace(f)`` estimates the trace of f(A).
+        A call with points gives the smoothed density; ``trace(f)`` estimates the trace of f(A).
 
     Raises
     ------
     TypeError, ValueError
-        As `trace` does.
+        As for `trace`.
 
     Notes
     -----
@@ -134,35 +134,35 @@ def spectral_density(
 
 
 def logdet(A: Any, samples: int | None = None, steps: int = 50, *, probes: Any = "rademacher", like: Any = None) -> Any:
-    """The logarithm of the determinant of a positive definite operator.
+    """Compute or estimate the logarithm of the determinant of a positive definite operator.
 
     Parameters
     ----------
     A, like
         As for `symmetric_operator`.
     samples : int, optional
-        The number of probes of an estimate by stochastic Lanczos quadrature. By default it is exact, from the Cholesky
-        factor of the matrix.
+        The number of probes in an estimate by stochastic Lanczos quadrature. By default the result is exact, from the
+        Cholesky factor of the matrix.
     steps, probes
         As for `spectral_density`.
 
     Returns
     -------
     Tensor or Estimate
-        Exact: a Tensor of shape (). Estimated: ``Estimate(value, error)``; the error is that of the random probes, not
-        of the quadrature, which falls exponentially with the steps, slower for a larger condition number.
+        Exact: a Tensor of shape (). Estimated: ``Estimate(value, error)``. The error measures the random probes, but
+        not the quadrature, whose error falls exponentially with the steps, slower for a larger condition number.
 
     Raises
     ------
     numpy.linalg.LinAlgError
         If the operator is not positive definite.
     TypeError, ValueError
-        As `trace` does.
+        As for `trace`.
 
     Notes
     -----
-    log det A = tr log A. Both ways are differentiable; an estimate is differentiated as it was computed, through all
-    Lanczos steps, with the probes constant.
+    log det A = tr log A. Both ways are differentiable. Derivatives of an estimate pass through all Lanczos steps, with
+    constant probes.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Ordinary differential equations, with derivatives of every order in both modes."""
+"""Ordinary differential equations, with derivatives of every order in forward and reverse mode."""
 
 from __future__ import annotations
 

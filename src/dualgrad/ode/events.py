@@ -1,4 +1,4 @@
-"""`odeint_event`: where a solution meets a condition, and when."""
+"""`odeint_event`: the time and state at which a solution first meets a condition."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ from .systems import Given
 
 __all__ = ["odeint_event"]
 
-LOOKS = 8  # parts of a step between which the event function is looked at
-SAME = 1e-6  # part of a step within which a zero at the start is the start itself
+LOOKS = 8  # places in a step at which the event function is evaluated
+SAME = 1e-6  # a zero within this part of a step from the start counts as the start
 
 
 @dataclass(frozen=True)
 class Event:
-    """The event of a system, and the direction in which the event function passes zero: -1, 1, or 0 for both."""
+    """The event of a system, and the direction in which the event function crosses zero: -1, 1, or 0 for both."""
 
     system: Given
     direction: int
 
     def height(self, at: Tensor, y0: Tensor, t0: Tensor, params: tuple[Tensor, ...]) -> Tensor:
-        """The event function at a time."""
+        """The event function at time `at`."""
         y = flow(self.system, y0, stack([t0, at]), params)[0]
         return self.system.height(y, at, params)
 
     def slope(self, at: Tensor, y0: Tensor, t0: Tensor, params: tuple[Tensor, ...]) -> Tensor:
-        """The derivative of the event function by time along the solution."""
+        """The derivative of the event function by time, along the solution."""
         y = flow(self.system, y0, stack([t0, at]), params)[0]
         return self.along(y, at, params)[1]
 
@@ -54,7 +54,7 @@ class Event:
 
 @apart
 def _locate(y0: Array, t0: Array, t_max: Array, *arrays: Array, event: Event) -> Array:
-    """The time of the first event."""
+    """Find the time of the first event."""
     system, params = event.system, tuple([Tensor(a) for a in arrays])
     start, end = float(t0), float(t_max)
     run = program(system, "the event", lambda y, t, *params: stack(list(event.along(y, t, params))))
@@ -68,7 +68,7 @@ def _locate(y0: Array, t0: Array, t_max: Array, *arrays: Array, event: Event) ->
     height, slope = along(y0, start)
     known = False
     for t, h, y, u in _one_by_one(adaptive(system, y0, start, end, params)):
-        if not known:  # at the start the solution may be on the event, and is leaving it
+        if not known:  # the solution may start on the event, and is then leaving it
             on_it = abs(height) <= SAME * abs(slope * h)
             before, known = np.sign(slope * h) if on_it else np.sign(height), True
 
@@ -95,14 +95,14 @@ def _locate(y0: Array, t0: Array, t_max: Array, *arrays: Array, event: Event) ->
 
 
 def _one_by_one(stream: Iterator[Steps]) -> Iterator[tuple[float, float, Array, Array]]:
-    """Where and when each step starts, its size, and its stages."""
+    """The start time, size, start state and stages of each step."""
     for steps in stream:
         assert steps.u is not None
         yield from zip(steps.t.tolist(), steps.h.tolist(), steps.y, steps.u, strict=True)
 
 
 def _polished(event: Event, t: float, y: Array, h: float, params: tuple[Tensor, ...], along: Any) -> float:
-    """The time of the event by Newton's method, on steps of the method itself in place of its dense output."""
+    """Refine the time of the event by Newton's method, with steps of the method instead of its dense output."""
     system = event.system
     best, found = np.inf, h
     for _ in range(20):
@@ -121,12 +121,12 @@ def _polished(event: Event, t: float, y: Array, h: float, params: tuple[Tensor, 
 
 @dataclass(frozen=True)
 class Crossed:
-    """An event that is touched and not crossed has no derivative."""
+    """A check that an event is crossed. An event that is only touched has no derivative."""
 
     name: str
 
     def __call__(self, slope: Array) -> None:
-        """Raise an error if the slope of the event function is zero."""
+        """Raise if the slope of the event function is zero."""
         if not (np.abs(slope) > 0).all():
             raise np.linalg.LinAlgError(
                 f"{self.name}: the event function has slope {float(np.min(np.abs(slope)))} along the solution where it "
@@ -183,35 +183,36 @@ def odeint_event(
     t0 : Tensor or float
         The time of y0.
     event : callable
-        ``event(y, t, *args)`` returns one float, which is zero at the event.
+        A function ``event(y, t, *args)`` that returns one float, zero at the event.
     t_max : Tensor or float
-        Where to stop looking; before t0 to go backwards.
+        The last time of the search; before t0 to go backwards.
     direction : {0, 1, -1}, default 0
-        Which zeros count: all, those where the event function rises on the way, or those where it falls.
+        The zeros that count: all, only rising ones, or only falling ones, in the direction of integration.
 
     Returns
     -------
     tuple
-        The time of the event, a Tensor without axes, and the state there in the nesting of y0.
+        The time of the event, a Tensor without axes, and the state at that time, nested like y0.
 
     Raises
     ------
     RuntimeError
         If there is no event; otherwise as for `odeint`.
     ValueError, TypeError
-        As for `odeint`; if `event` returns something else than one float, or nan.
+        As for `odeint`; if `event` does not return one float, or returns nan.
     numpy.linalg.LinAlgError
-        If a derivative is taken where the event function has slope zero along the solution.
+        In a derivative, if the slope of the event function along the solution is zero.
 
     Notes
     -----
-    Signs of the event function are compared at eight places of each step, on the dense output: two zeros in one eighth
-    of a step are missed. A zero at the start is no event. The time is refined by Newton's method on steps of the method
-    itself. From event(y(t), t) = 0 follow its derivatives (the implicit function theorem), and those of the state.
+    Signs of the event function are compared at eight places of each step, on the dense output: two zeros within one
+    eighth of a step are missed. A zero at the start does not count. The time is refined by Newton's method on steps of
+    the method itself. The derivatives of the time and the state follow from event(y(t), t) = 0 (the implicit function
+    theorem).
 
     Examples
     --------
-    How long a ball falls from a height, and the derivative:
+    The time a ball takes to fall from a height, and its derivative:
 
     >>> import dualgrad as dg
     >>> from dualgrad import ops

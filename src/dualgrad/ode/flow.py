@@ -5,8 +5,8 @@ Let Phi(y0, t, p) be the states at t[1:] of the solution that starts with y0 at 
     dPhi_i = D Phi_i (dy0 - f(y0, t_0) dt_0, dp) + f(Phi_i, t_i) dt_i,
 
 where D Phi, at fixed times, is the flow of the tangent system. The pullback R = (D Phi)^T ct is the second primitive.
-Both rules of R follow from <ct, D Phi v>, as ct and v are arbitrary. These are identities in all variables, so they may
-be differentiated again, and each differential needs only flows and pullbacks of one order more.
+Both rules of R follow from <ct, D Phi v>, as ct and v are arbitrary. These are identities in all variables, so they can
+be differentiated again, and each differential needs only flows and pullbacks of the next order.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = ["flow"]
 
 Tensors = tuple[Tensor, ...]
 
-FAR = 1000.0  # tolerances by which a state may be missed on the way back
+FAR = 1000.0  # allowed error of the state after the way back, in tolerances
 
 
 def flow(system: System, y0: Tensor, t: Tensor, params: Tensors) -> Tensor:
@@ -65,7 +65,7 @@ def _dots(system: System, tangents: Tensors) -> Tensors:
 
 
 def _cotangents(system: System, params: Tensors, found: Any) -> list[Tensor | None]:
-    """Cotangents of all params from those of the active ones."""
+    """The cotangents of all params from the cotangents of the active ones."""
     terms: list[Tensor | None] = [None] * len(params)
     for i, term in zip(system.active, found, strict=True):
         terms[i] = None if term is None else term.astype(params[i].dtype)
@@ -151,7 +151,7 @@ _pullback = extend.primitive(
 
 
 def _continuous(system: System, ct: Tensor, out: Tensor, y0: Tensor, t: Tensor, params: Tensors) -> Tensor:
-    """The cotangents by the adjoint equation, solved backwards beside the state from each time to the one before."""
+    """Solve the adjoint equation for the cotangents, backwards with the state from each time to the previous one."""
     n, adjoint = system.n, system.adjoint
     state = Tensor(np.zeros(adjoint.n - n, y0.dtype.numpy))
     for i in range(t.size - 1, 0, -1):
@@ -165,13 +165,13 @@ def _continuous(system: System, ct: Tensor, out: Tensor, y0: Tensor, t: Tensor, 
 
 @dataclass(frozen=True)
 class Returned:
-    """The state has to come back to where it was, or the cotangents are those of another solution."""
+    """A check that the backward solution returns to its start; otherwise its cotangents belong to another solution."""
 
     system: System
     i: int
 
     def __call__(self, found: Array) -> None:
-        """Raise an error if it does not."""
+        """Raise if the state differs from the start."""
         n, i, system = self.system.n, self.i, self.system
         back, before = found[..., :n], found[..., -n:]
         missed = np.abs(back - before)

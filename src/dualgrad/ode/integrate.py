@@ -43,57 +43,57 @@ def odeint(
     ----------
     f : callable
         ``f(y, t, *args)`` returns y', in the nesting, shapes and type of the state; t is a Tensor without axes. It may
-        read parameters and other tensors; it may neither change them nor draw random numbers. It is recorded when it is
-        called for the third time, so what it prints or counts happens a few times only.
+        read parameters and other tensors, but must not assign to them or draw random numbers. Its third call is
+        recorded, so its Python code, such as printing, runs only a few times.
     y0 : Tensor, or pytree of tensors of one float type
-        The state at t[0]; a float or an array of floats is a tensor of its type.
+        The state at t[0]; a float or an array of floats becomes a tensor of its type.
     t : Tensor, array or list of numbers
-        The times, m in one axis, increasing or decreasing; equal neighbours are allowed. Derivatives are taken by
-        Tensors only.
+        The times, m in one axis, increasing or decreasing; neighbours may be equal. Only a Tensor of times is
+        differentiated by.
     *args
-        Tensors, or pytrees of them. Numbers and arrays stay as they are.
+        Tensors, or pytrees of tensors. Numbers and arrays are constants.
     rtol : float, optional
-        Relative tolerance of a step's error; by default the square root of the precision of the state.
+        Relative tolerance for the error of a step; by default the square root of the precision of the state.
     atol : float, or pytree like y0, optional
         Absolute tolerance of each element; by default rtol.
     method : {"dopri5", "rodas5p"}, default "dopri5"
-        The explicit pair of Dormand and Prince, or the Rosenbrock method Rodas5P with the exact Jacobian, for stiff
-        systems. Both have order 5(4), and dense output of order 4.
+        The explicit pair of Dormand and Prince, or, for stiff systems, the Rosenbrock method Rodas5P with the exact
+        Jacobian. Both have order 5(4), and dense output of order 4.
     adjoint : {"discrete", "continuous"}, default "discrete"
-        How cotangents go back: through the steps, from the states before each, or by the adjoint equation, solved
-        backwards with a control of its own error. The latter keeps nothing but the result.
+        The way of cotangents: ``discrete`` pulls them back through the steps, from the state before each.
+        ``continuous`` solves the adjoint equation backwards, with its own error control, and keeps only the result.
     sensitivities : bool, default False
-        Whether tangents choose their own steps, with the tolerances for states and tangents alike. By default they
+        True lets tangents choose their own steps, with the tolerances for states and tangents alike. By default they
         take the steps of the states.
     first_step : float, optional
         The size of the first step.
     max_steps : int, default 100000
-        How many steps are taken at most.
+        The largest number of steps.
     progress : bool, default False
-        Show how much of the time has been solved, forwards and on the way back, if tqdm is installed.
+        Show a bar of the time solved, forwards and on the way back, if tqdm is installed.
 
     Returns
     -------
     Tensor or pytree
-        The states at all times, in the nesting of y0, stacked along a new first axis of length m. The first is y0.
+        The states at all times, nested like y0, stacked along a new first axis of length m. The first is y0.
 
     Raises
     ------
     RuntimeError
-        If the step size underflows, or `max_steps` are not enough; if the continuous adjoint loses the solution; if f
-        gives tensors outside new values, or draws random numbers.
+        If the step size underflows, or `max_steps` do not suffice; if the continuous adjoint loses the solution; if f
+        assigns to outside tensors, or draws random numbers.
     ValueError
-        If f returns other shapes or nan at the start, or the times are not monotone.
+        If f returns other shapes, or nan at the start, or the times are not monotone.
     TypeError
         If the state is not of one float type, or f returns another type.
 
     Notes
     -----
-    The sizes of the steps are constants of every derivative ("internal numerical differentiation", Bock 1981):
-    forward and reverse derivatives are those of one discrete map, and agree up to rounding. A derivative by a time is
-    f itself, d y(t_i) / d t_i = f(y(t_i), t_i), at every order. A derivative of order k solves the system of order k of
-    the tangents, 2^k times as large. Under `vmap` samples that take the same steps, as those of a derivative along many
-    directions do, are solved together, and others one by one; under `jit` the solver is one step of the program.
+    The step sizes are constants of every derivative ("internal numerical differentiation", Bock 1981). So forward and
+    reverse derivatives belong to one discrete map, and agree up to rounding. A derivative by a time is f itself, d
+    y(t_i) / d t_i = f(y(t_i), t_i), at every order. A derivative of order k solves the tangent system of order k, which
+    is 2^k times as large. Under `vmap`, samples with the same steps are solved together, such as a derivative along
+    many directions; others are solved one by one. Under `jit` the solver is one step of the program.
 
     Examples
     --------
@@ -120,7 +120,7 @@ def odeint(
 
 
 def rows(layout: Layout, states: Tensor) -> Any:
-    """The pytree of stacked states, of vectors in rows."""
+    """Convert stacked vectors to the pytree of stacked states."""
     return vmap(layout.nest)(states)
 
 
@@ -136,7 +136,7 @@ def state_of(name: str, f: Any, y0: Any) -> tuple[Layout, Tensor]:
 
 
 def _times_of(name: str, t: Any, start: Tensor) -> Tensor:
-    """The times as a tensor of the type of the state."""
+    """Convert the times to a tensor of the state's type."""
     times = t if isinstance(t, Tensor) else _as_array(name, t)
     if times.ndim != 1 or times.shape[0] < 1:
         raise ValueError(f"{name}: t has shape {tuple(times.shape)}; expected the times in one axis, t[0] that of y0")
@@ -156,7 +156,7 @@ def _as_array(name: str, t: Any) -> Tensor:
 
 
 def time_of(name: str, what: str, t: Any, start: Tensor) -> Tensor:
-    """One time as a tensor of the type of the state."""
+    """Convert one time to a tensor of the state's type."""
     time = t if isinstance(t, Tensor) else _as_array(name, t)
     if time.ndim != 0 or not time.dtype.is_float:
         raise TypeError(f"{name}: {what} has shape {tuple(time.shape)} and type {time.dtype}; expected one float")
@@ -178,7 +178,7 @@ def control_of(
     timed: bool = True,
     progress: bool = False,
 ) -> Control:
-    """The settings of a call, checked."""
+    """Check the settings of a call."""
     for what, value, known in (("method", method, tuple(METHODS)), ("adjoint", adjoint, ADJOINTS)):
         if not one_of(value, known):
             raise ValueError(f"{name}: {what} is {value!r}; expected {' or '.join(map(repr, known))}")
@@ -208,7 +208,7 @@ def _positive(name: str, what: str, x: Any) -> float:
 
 
 def _absolute(name: str, layout: Layout, atol: Any) -> tuple[float, ...]:
-    """The absolute tolerance of all elements, or of each."""
+    """The absolute tolerance, as one number or one for each element."""
     if isinstance(atol, int | float | np.number):
         return (_positive(name, "atol", atol),)
     if isinstance(layout.template, dict | list | tuple) == isinstance(atol, dict | list | tuple):

@@ -1,7 +1,7 @@
-"""One-step methods: what a step computes, as functions of tensors.
+"""One-step methods as functions of tensors.
 
-A step of size h from (t, y) computes s vectors U, its stages. All that it gives is linear in them: the next state
-y + m U, the estimate of its error e U, and the state at t + theta h, which is y + w(theta) U.
+A step of size h from (t, y) computes s vectors U, its stages. All its results are linear in them: the next state y + m
+U, the error estimate e U, and the state at t + theta h, which is y + w(theta) U.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Method:
     Attributes
     ----------
     stands_still : bool
-        Whether a step of size 0 stays where it is.
+        True if a step of size 0 keeps the state.
     """
 
     update: Array
@@ -51,9 +51,9 @@ def _lower(*rows: tuple[float, ...]) -> Array:
 
 
 def combined(weights: Array, vectors: Any) -> Tensor:
-    """The sum of vectors with weights that are not zero.
+    """Add vectors with nonzero weights.
 
-    They are added one by one, so that recorded steps are the eager ones to the last bit.
+    They are added one by one, so recorded steps equal eager ones to the last bit.
     """
     first, *others = np.flatnonzero(weights)
     total = float(weights[first]) * vectors[first]
@@ -104,7 +104,7 @@ class DormandPrince(Method):
         return stack(found)
 
     def weights(self, theta: Array) -> Array:
-        """Hermite's cubic through both ends, and a term of fourth degree that vanishes with its slope there."""
+        """Hermite's cubic through both ends, plus a fourth-degree term that vanishes there with its slope."""
         x = np.asarray(theta)[:, None]
         first, last = self._ends
         cubic = x * self.update + x * (1 - x) * ((first - self.update) * (1 - x) + (self.update - last) * x)
@@ -121,7 +121,7 @@ class Rodas5P(Method):
     f_y and f_t are exact, so tangents and adjoints of a step are steps of the same method.
     """
 
-    stands_still = False  # it divides by the size
+    stands_still = False  # the method divides by the step size
     gamma = 0.21193756319429014
     _sixth = (-7.502846399306121, 2.561846144803919, -11.627539656261098, -0.18268767659942256, 0.030198172008377946)
     matrix = _lower(
@@ -219,7 +219,7 @@ class Rodas5P(Method):
         return stack(found)
 
     def weights(self, theta: Array) -> Array:
-        """The line between both ends, and terms that vanish there."""
+        """The line between both ends, plus terms that vanish there."""
         x = np.asarray(theta)[:, None]
         first, second, third = self._dense
         return x * self.update + x * (1 - x) * (first + x * (second + x * third))

@@ -1,7 +1,7 @@
-"""Integration forwards and backwards: the kernels of the primitives in `flow`. Nothing here is differentiated.
+"""Forward and backward integration: the kernels of the primitives in `flow`. Nothing here is differentiated.
 
-Steps are chosen by the error of the system that owns them. A tangent takes the same steps, so that forward and reverse
-derivatives are those of one discrete map: they agree up to rounding.
+The error of a system chooses its steps. A tangent takes the same steps as its owner, so forward and reverse derivatives
+belong to one discrete map, and agree up to rounding.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def walk(system: System, y: Array, start: float, end: float, arrays: tuple[Array
 
 @contextmanager
 def shown(system: System, what: str, span: float) -> Iterator[Callable[[Array], None]]:
-    """A function that moves a bar by the sizes of steps, if a bar is wanted."""
+    """Yield a function that moves a progress bar by step sizes; it does nothing without a bar."""
     bar = bar_of(f"{system.name}{what}", total=span, bar_format=BAR) if system.control.progress else None
     if bar is None:
         yield lambda sizes: None
@@ -53,7 +53,7 @@ def shown(system: System, what: str, span: float) -> Iterator[Callable[[Array], 
 
 
 def path(system: System, y: Array, arrays: tuple[Array, ...], start: float, end: float) -> Steps:
-    """The steps without their stages; those that a system took in its last calls are remembered."""
+    """The steps without their stages. The steps of a system's last calls are remembered."""
     found = system.grids.get(_place(y, start, end, arrays))
     if found is None:
         found = _joined(y, [steps._replace(u=None) for steps in walk(system, y, start, end, arrays)])
@@ -61,7 +61,7 @@ def path(system: System, y: Array, arrays: tuple[Array, ...], start: float, end:
 
 
 def _joined(y: Array, taken: list[Steps]) -> Steps:
-    """Steps without their stages, from a start y, as one."""
+    """Join steps without their stages, from a start y."""
     none = np.empty(0)
     t, h, states, _, after = zip(Steps(none, none, np.empty((0, y.size), y.dtype), None, none), *taken, strict=True)
     return Steps(np.concatenate(t), np.concatenate(h), np.concatenate(states), None, np.concatenate(after))
@@ -72,7 +72,7 @@ def _place(y: Array, start: float, end: float, arrays: tuple[Array, ...]) -> tup
 
 
 def _places(stream: Iterable[Steps], times: Array, forwards: bool) -> Iterator[tuple[Steps, int, slice]]:
-    """The steps that have some of the times in them, each by its place among others, and which times these are."""
+    """The steps that contain some of the times: the steps, the index of the step, and the slice of the times."""
     at, sign = 0, 1.0 if forwards else -1.0
     for steps in stream:
         for i, end in enumerate(np.searchsorted(sign * times, sign * steps.after, "right").tolist()):
@@ -82,7 +82,7 @@ def _places(stream: Iterable[Steps], times: Array, forwards: bool) -> Iterator[t
 
 
 def _weights(system: System, places: list[tuple[Steps, int, slice]], times: Array) -> Array:
-    """The weights of the stages at all times, each within its step; exactly those of its end there."""
+    """The weights of the stages at all times, each within its step; at the end of a step exactly the end weights."""
     theta = np.ones(times.size)
     if places:  # else no time passes
         counts = [place.stop - place.start for _, _, place in places]
@@ -93,14 +93,14 @@ def _weights(system: System, places: list[tuple[Steps, int, slice]], times: Arra
 
 @apart
 def forward(y0: Array, t: Array, *params: Array, system: System) -> Array:
-    """The states at t[1:], of a start y0 at t[0], shape (m - 1, n); of each sample, if there is a stack of them."""
+    """The states at t[1:] for a start y0 at t[0], shape (m - 1, n); for each sample, if there is a stack."""
     return of_samples(_forward, system, y0, t, *params)
 
 
 def _forward(system: System, y0: Array, t: Array, *params: Array) -> Array:
     rows = np.empty((t.size - 1, y0.size), y0.dtype)
     times, start, end = t[1:].astype(float), float(t[0]), float(t[-1])
-    rows[:] = y0  # where no time has passed
+    rows[:] = y0  # for times equal to the start
     system.solved += 1
     check_times(system.name, t)
     check_function(system, y0, t, params)
@@ -121,13 +121,13 @@ def _forward(system: System, y0: Array, t: Array, *params: Array) -> Array:
 
 
 def check_function(system: System, y: Array, t: Array, params: tuple[Array, ...]) -> None:
-    """The user's f is still what it was when a solution from here was asked for first."""
+    """Check that the user's f is the same as for the first solution from this start."""
     given, y, arrays = system.given(y, params)
     given.check(y, (float(t[0]), float(t[-1])), tuple([Tensor(a) for a in arrays]))
 
 
 def check_times(name: str, t: Array) -> None:
-    """Times are finite, and go in one direction."""
+    """Check that times are finite and monotone."""
     if not np.isfinite(t).all():
         at = int(np.argmin(np.isfinite(t)))
         raise ValueError(f"{name}: t[{at}] is {t[at]}; expected finite times")
@@ -142,7 +142,7 @@ def check_times(name: str, t: Array) -> None:
 
 @apart
 def back(ct: Array, y0: Array, t: Array, *params: Array, system: System) -> Array:
-    """The cotangents of y0 and the active params, one after another, for those of `forward`: steps backwards."""
+    """The cotangents of y0 and the active params, joined, for the cotangents of `forward`'s result; steps backwards."""
     return of_samples(_back, system, ct, y0, t, *params)
 
 
@@ -173,7 +173,7 @@ def _back(system: System, ct: Array, y0: Array, t: Array, *params: Array) -> Arr
 
 
 class _Seeds:
-    """Of steps backwards: where each starts and its size, the cotangents of its stages, and those of its start."""
+    """Data of backward steps: their start and size, and the cotangents of their stages and of their start."""
 
     def __init__(self, system: System, steps: Steps, ct: Array, times: Array, forwards: bool) -> None:
         n, dtype, k = system.n, ct.dtype, len(steps.t)
@@ -186,7 +186,7 @@ class _Seeds:
             self.seeds[k - 1 - i] = ct[place].sum(0)
 
     def of(self, first: int, count: int) -> tuple[Array, Array, Array]:
-        """Those of some steps. Steps of size 0 fill up the rows to their number."""
+        """The data of some steps, filled up with steps of size 0."""
         which = slice(first, first + count)
         points = _filled(self.points[which], count)
         points[len(self.points) - first :, :-1] = self.points[-1, :-1]
@@ -194,7 +194,7 @@ class _Seeds:
 
 
 def _filled(rows: Array, count: int) -> Array:
-    """Rows, and zeros behind them up to a number."""
+    """Append rows of zeros up to a count."""
     if len(rows) == count:
         return rows
     found = np.zeros((count, *rows.shape[1:]), rows.dtype)

@@ -1,7 +1,7 @@
-"""Samples of a system, as under `vmap`: those that take the same steps are solved together.
+"""Samples of a system, as under `vmap`: samples with the same steps are solved together.
 
-Operands of the primitives in `flow` may be stacks of samples. Directions of a derivative share the system that chooses
-the steps, so they are one system, with a state beside the other. Samples with other steps are solved one by one.
+Operands of the primitives in `flow` may be stacks of samples. The directions of a derivative share the system that
+chooses the steps, so they form one system with concatenated states. Samples with other steps are solved one by one.
 """
 
 from __future__ import annotations
@@ -19,30 +19,30 @@ from .systems import Given, System
 
 __all__ = ["axes_of_back", "axes_of_forward", "each_sample", "of_samples"]
 
-GROUPS = 16  # numbers of samples that a system remembers
+GROUPS = 16  # sample counts that a system remembers
 
 Rule = Callable[..., Any]
 Kernel = Callable[..., Array]
 
 
 def axes_of_forward(system: System) -> tuple[int, ...]:
-    """The axes of y0, t and params of one sample."""
+    """The numbers of axes of y0, t and params in one sample."""
     return (1, 1, *[len(shape) for shape, _ in system.params])
 
 
 def axes_of_back(system: System) -> tuple[int, ...]:
-    """The axes of ct, y0, t and params of one sample."""
+    """The numbers of axes of ct, y0, t and params in one sample."""
     return (2, *axes_of_forward(system))
 
 
 def axes_of(system: System, count: int) -> tuple[int, ...]:
-    """Those of so many operands."""
+    """The numbers of axes of `count` operands."""
     own = axes_of_forward(system)
     return own if count == len(own) else axes_of_back(system)
 
 
 class Samples(System):
-    """Samples of a system whose owners are the same one, so that all take its steps: a state beside the other."""
+    """Samples of a system with the same owner, so all take its steps; their states are concatenated."""
 
     def __init__(self, parent: System, count: int, stacked: tuple[bool, ...]) -> None:
         self.parent, self.stacked = parent, stacked
@@ -50,17 +50,17 @@ class Samples(System):
         super().__init__(parent.name, count * parent.n, parent.control, params, ("samples", count, stacked, parent.key))
         self.size, self.count = count * parent.size, count
         self.owner = parent.owner
-        self.apart = False  # f cannot be mapped over samples
+        self.apart = False  # True if f cannot be mapped over samples
 
     def mapped(self, fn: Callable[..., Tensor], *given: Tensor, params: tuple[Tensor, ...]) -> Tensor:
-        """A function of what belongs to each sample and its params, for all samples, as one vector for each."""
+        """Apply a function to the vectors and params of each sample. Returns the concatenated results."""
         rows = [x.reshape((*x.shape[:-1], self.count, x.shape[-1] // self.count)) for x in given]
         axes = (*[x.ndim - 2 for x in rows], tuple([0 if many else None for many in self.stacked]))
         found = vmap(lambda *args: fn(*args[:-1], args[-1]), axes, out_axes=-2)(*rows, params)
         return found.reshape((*found.shape[:-2], found.shape[-2] * found.shape[-1]))
 
     def stages(self, y: Tensor, t: Tensor, h: Tensor, params: tuple[Tensor, ...]) -> Tensor:
-        """Those of all samples."""
+        """The stages of all samples."""
         return self.mapped(lambda y, params: self.parent.stages(y, t, h, params), y, params=params)
 
     def before(
@@ -73,7 +73,7 @@ class Samples(System):
         seed: Tensor,
         params: tuple[Tensor, ...],
     ) -> Tensor:
-        """Those of all samples."""
+        """The cotangents of all samples."""
 
         def one(total: Tensor, y: Tensor, within: Tensor, seed: Tensor, params: tuple[Tensor, ...]) -> Tensor:
             return self.parent.before(total, y, t, h, within, seed, params)
@@ -81,20 +81,20 @@ class Samples(System):
         return self.mapped(one, total, y, within, seed, params=params)
 
     def first(self, y: Array, params: tuple[Any, ...]) -> tuple[Array, tuple[Any, ...]]:
-        """State and params of the first sample."""
+        """The state and params of the first sample."""
         return y[: self.parent.n], tuple([p[0] if many else p for p, many in zip(params, self.stacked, strict=True)])
 
     def of_owner(self, y: Array, params: tuple[Array, ...]) -> tuple[Array, tuple[Array, ...]]:
-        """Those of each sample, which are the same."""
+        """The state and params of the owner, which are the same for all samples."""
         return self.parent.of_owner(*self.first(y, params))
 
     def given(self, y: Array, params: tuple[Any, ...]) -> tuple[Given, Array, tuple[Any, ...]]:
-        """That of each sample."""
+        """The user's system of each sample, which is the same for all."""
         return self.parent.given(*self.first(y, params))
 
 
 def of_samples(kernel: Kernel, system: System, *operands: Array) -> Array:
-    """A kernel on each of the samples in a stack; those that take the same steps are solved together."""
+    """Run a kernel on each sample of a stack; samples with the same steps are solved together."""
     axes = axes_of(system, len(operands))
     stacks = [x.shape[: x.ndim - n] for x, n in zip(operands, axes, strict=True)]
     stack = np.broadcast_shapes(*stacks)
@@ -117,12 +117,12 @@ def of_samples(kernel: Kernel, system: System, *operands: Array) -> Array:
 
 
 def _sample(rows: list[Array], stacked: list[bool], i: int | list[int]) -> list[Array]:
-    """The operands of one sample, or of some."""
+    """The operands of one sample, or of several."""
     return [x[i] if own else x for x, own in zip(rows, stacked, strict=True)]
 
 
 def _groups(system: System, rows: list[Array], stacked: list[bool], count: int) -> list[list[int]]:
-    """The samples whose owners have the same start, times and params, up to the last bit."""
+    """Group samples whose owners have bitwise equal start, times and params."""
     groups: dict[Any, list[int]] = {}
     for i in range(count):
         y, t, *params = _sample(rows, stacked, i)[-2 - len(system.params) :]
@@ -134,8 +134,8 @@ def _groups(system: System, rows: list[Array], stacked: list[bool], count: int) 
 def _together(
     kernel: Kernel, system: System, rows: list[Array], stacked: list[bool], members: list[int]
 ) -> Array | None:
-    """A kernel on several samples that take the same steps, or None where f cannot be mapped over samples."""
-    first, count = len(rows) - 2 - len(system.params), len(members)  # operands in front of y0
+    """Run a kernel on several samples with the same steps; None if f cannot be mapped over samples."""
+    first, count = len(rows) - 2 - len(system.params), len(members)  # the number of operands before y0
     samples = _samples(system, count, tuple(stacked[first + 2 :]))
     if samples.apart:
         return None
@@ -147,14 +147,14 @@ def _together(
     t = some[first + 1][0] if stacked[first + 1] else some[first + 1]
     try:
         found = kernel(samples, *[x.reshape((*x.shape[:-2], -1)) for x in beside], t, *some[first + 2 :])
-    except (TypeError, ValueError, NotImplementedError):  # if it has another reason, one sample alone says so
+    except (TypeError, ValueError, NotImplementedError):  # a single sample shows any other cause
         samples.apart = True
         return None
     return np.moveaxis(found.reshape((*found.shape[:-1], count, -1)), -2, 0)
 
 
 def _samples(system: System, count: int, stacked: tuple[bool, ...]) -> Samples:
-    """So many samples of a system, with params that are stacked or shared."""
+    """Make `count` samples of a system, with stacked or shared params; or reuse the last ones."""
     place = count, stacked
     if place not in system.samples:
         system.samples[place] = Samples(system, count, stacked)
@@ -165,7 +165,7 @@ def _samples(system: System, count: int, stacked: tuple[bool, ...]) -> Samples:
 
 
 def each_sample(rule: Rule) -> Rule:
-    """A jvp rule for one sample as one for a stack of them. Cotangents are pulled back through batches, not stacks."""
+    """Extend a jvp rule for one sample to stacks. Cotangents are pulled back through batches, not stacks."""
 
     @functools.wraps(rule)
     def run(tangents: tuple[Tensor, ...], out: Tensor, *operands: Tensor, system: System) -> Tensor:

@@ -1,4 +1,4 @@
-"""Steps of a system on NumPy arrays: those that it chooses by their error, and those of given sizes."""
+"""Steps of a system on NumPy arrays: with sizes chosen by the error, or with given sizes."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from .systems import System
 
 __all__ = ["Steps", "adaptive", "follow", "in_a_row", "program", "scalars", "together"]
 
-TOGETHER = 65  # steps on a few numbers in one call of a program: a loop of so many is not written out,
-OFTEN = 4  # where so many solutions were found before;
-FEW = 64  # numbers of a state, whose steps take about as long as calls
+TOGETHER = 65  # steps on few numbers in one call of a program: more than a recording unrolls,
+OFTEN = 4  # after this many earlier solutions;
+FEW = 64  # largest state, in numbers, whose step takes about as long as a call
 
 SAFETY, LARGEST, SMALLEST = 0.9, 10.0, 0.2
 
@@ -29,7 +29,7 @@ Rows = tuple[Tensor, ...]
 
 
 class Steps(NamedTuple):
-    """k steps one after the other: from (t, y), of sizes h, with stages u; `after` is where each ends."""
+    """k consecutive steps from (t, y), with sizes h and stages u; `after` are their end times."""
 
     t: Array  # (k,)
     h: Array  # (k,)
@@ -38,23 +38,23 @@ class Steps(NamedTuple):
     after: Array  # (k,)
 
     def some(self, which: slice | list[int]) -> Steps:
-        """Some of them."""
+        """A selection of the steps."""
         parts: list[Any] = [x if x is None else x[which] for x in self]
         return Steps(*parts)
 
 
 def program(system: System, what: str, fn: Callable[..., Any]) -> Repeated:
-    """A function of a system's tensors that is called often, so it is recorded."""
+    """A recorded function of a system's tensors, since it is called often."""
     if what not in system.programs:
         system.programs[what] = Repeated(f"{what} of {system.name}", fn)
     return system.programs[what]
 
 
 def together(system: System, what: str, fn: Callable[..., Any]) -> tuple[int, Repeated]:
-    """How many steps a function takes in one call, and the function: `fn` is given their number first.
+    """A function that takes several steps in one call, and their number; `fn` gets that number first.
 
-    A step on a few numbers takes less time than a call of its program. So there are several in one, if the system is
-    solved again and again, as in a program that is replayed. They are the same steps, and some of size 0 behind them.
+    A step on a few numbers takes less time than a call of its program. So one call takes several steps if the system is
+    solved repeatedly, as in a replayed program. The steps are the same, followed by steps of size 0.
     """
     one = program(system, what, lambda *args: fn(1, *args))
     if system.solved <= OFTEN or not system.method.stands_still or not (one.on_numbers or system.n <= FEW):
@@ -63,7 +63,7 @@ def together(system: System, what: str, fn: Callable[..., Any]) -> tuple[int, Re
 
 
 def in_a_row(step: Callable[[Any, Any], tuple[Any, Rows]], carry: Any, xs: Rows, count: int) -> tuple[Any, Rows]:
-    """A loop over some steps, each of which is given a row of `xs`; a single one is no loop."""
+    """A loop over some steps, each with a row of `xs`; a single step runs without a loop."""
     if count > 1:
         return scan(step, carry, xs or None, count)
     carry, found = step(carry, tuple([x[0] for x in xs]))
@@ -71,7 +71,7 @@ def in_a_row(step: Callable[[Any, Any], tuple[Any, Rows]], carry: Any, xs: Rows,
 
 
 def advanced(system: System, y: Tensor, t: Tensor, h: Tensor, params: tuple[Tensor, ...]) -> tuple[Tensor, Tensor]:
-    """The state behind a step, and the stages."""
+    """The state after a step, and the stages."""
     u = system.stages(y, t, h, params)
     return y + combined(system.method.update, u), u
 
@@ -79,10 +79,10 @@ def advanced(system: System, y: Tensor, t: Tensor, h: Tensor, params: tuple[Tens
 def attempt(
     system: System, y: Tensor, control: Tensor, absolute: Tensor, params: tuple[Tensor, ...]
 ) -> tuple[Any, ...]:
-    """A step that may be too long: state and control behind it, its size, its error by the tolerances, its stages.
+    """Try a step, which may be too long. Returns state and control after it, its size, error and stages.
 
-    Control is (t, size of the next step, error of the last one, how much a step may grow, end). The error of a step is
-    nan or infinite if f is not finite. At the end steps have size 0.
+    Control is (t, size of the next step, error of the last one, largest growth of a step, end). The error is in
+    tolerances; it is nan or infinite if f is not finite. At the end, steps have size 0.
     """
     t, size, previous, grows, end = [control[i] for i in range(5)]
     left = ops.abs(end - t)
@@ -90,7 +90,7 @@ def attempt(
     after, u = advanced(system, y, t.astype(y.dtype), h.astype(y.dtype), params)
     method = system.method
     unread = [u[j] for j in np.flatnonzero((method.update == 0.0) & (method.error == 0.0))]
-    missed = combined(method.error, u) + 0.0 * sum(unread, after)  # not finite if a stage or the state is not
+    missed = combined(method.error, u) + 0.0 * sum(unread, after)  # not finite if a stage or the state is not finite
     missed = missed / (absolute + system.control.rtol * ops.maximum(ops.abs(y), ops.abs(after)))
     wrong = ops.sqrt((missed.astype(float64) ** 2).mean())
     good, some = wrong <= 1.0, ops.maximum(wrong, 1e-10)
@@ -111,7 +111,7 @@ def attempt(
 def attempts(
     system: System, params: tuple[Tensor, ...], y: Array, control: Array
 ) -> Iterator[tuple[Steps, list[list[float]]]]:
-    """Attempts, one after the other, and for each where it leads: (error, time behind it, size of the next one)."""
+    """Tries of steps, one after the other, with the outcome of each: (error, time after it, size of the next one)."""
     absolute, n = Tensor(system.absolute(y).astype(y.dtype)), y.size
 
     def tried(count: int, y: Tensor, control: Tensor, absolute: Tensor, *params: Tensor) -> tuple[Tensor, ...]:
@@ -135,12 +135,12 @@ def attempts(
 
 
 def _steps(numbers: Array, states: Array, n: int, after: Array) -> Steps:
-    """Steps from rows (t, h, ...) and rows of states and stages; states are kept for longer than stages."""
+    """Make steps from rows (t, h, ...) and rows of states and stages. Copies states, which outlive the stages."""
     return Steps(numbers[:, 0], numbers[:, 1], states[:, :n].copy(), states[:, n:].reshape((len(states), -1, n)), after)
 
 
 def follow(system: System, params: tuple[Tensor, ...], y: Array, path: Steps) -> Iterator[Steps]:
-    """Steps of the sizes of others, with the states and stages of this system."""
+    """Take steps with the sizes of other steps. Returns them with this system's states and stages."""
 
     def taken(count: int, y: Tensor, steps: Tensor, *params: Tensor) -> tuple[Tensor, Tensor]:
         def step(y: Tensor, given: Rows) -> tuple[Tensor, Rows]:
@@ -163,12 +163,12 @@ def follow(system: System, params: tuple[Tensor, ...], y: Array, path: Steps) ->
 
 
 def scalars(y: Array, *numbers: float) -> list[Tensor]:
-    """Numbers as tensors of the type of a state."""
+    """Convert numbers to tensors of the state's type."""
     return [Tensor(np.asarray(x, y.dtype)) for x in numbers]
 
 
 def adaptive(system: System, y: Array, start: float, end: float, params: tuple[Tensor, ...]) -> Iterator[Steps]:
-    """Steps whose estimated error is within the tolerances, by a PI controller (Gustafsson 1991)."""
+    """Take steps whose estimated error is within the tolerances, by a PI controller (Gustafsson 1991)."""
     if start == end:
         return
     first = np.array([start, _first_size(system, y, start, end, params), 1e-4, LARGEST, end])
@@ -211,12 +211,12 @@ def _underflow(system: System, t: float, y: Array, wrong: float, size: float) ->
 
 
 def norm(x: Array) -> float:
-    """The root of the mean square."""
+    """The root mean square."""
     return float(np.sqrt(np.mean(x * x, dtype=float)))
 
 
 def _first_size(system: System, y: Array, start: float, end: float, params: tuple[Tensor, ...]) -> float:
-    """A first step (Hairer, Norsett, Wanner, Solving Ordinary Differential Equations I, II.4); an error if f is nan."""
+    """The first step size (Hairer, Norsett, Wanner, Solving ODEs I, II.4). Raises if f is not finite."""
     rate = program(system, "the rate", lambda y, t, *params: system.rate(y, t, params))
     f = rate(Tensor(y), *scalars(y, start), *params).asnumpy()
     if not np.isfinite(f).all():

@@ -1,7 +1,7 @@
-"""Systems y' = f(y, t, ...) on vectors: the user's, and those of their tangents and adjoints.
+"""Systems y' = f(y, t, ...) on vectors: the user's system, its tangents and its adjoints.
 
-A system is a setting of the primitives in `flow`, compared by value. Operands of these are the state, the times, and
-the params: all tensors that f depends on beside.
+A system is a setting of the primitives in `flow`, compared by value. The operands of the primitives are the state, the
+times, and the params: all other tensors that f depends on.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from .methods import METHODS, Array, Method
 
 __all__ = ["Adjoint", "Control", "Given", "System", "Tangent", "flat", "parts"]
 
-KEPT = 256  # grids of steps that a system remembers: one for each sample of a batch
+KEPT = 256  # step sequences that a system remembers: one for each sample of a batch
 
 
 @dataclass(frozen=True)
 class Control:
-    """How steps are chosen, and which derivatives are wanted."""
+    """Settings for the choice of steps and for the derivatives."""
 
     method: str
     rtol: float
@@ -48,12 +48,12 @@ class Control:
 
 
 def flat(tensors: list[Tensor], like: Tensor) -> Tensor:
-    """Tensors as one vector of the type of another."""
+    """Join tensors to one vector of the type of `like`."""
     return concat([t.reshape((t.size,)).astype(like.dtype) for t in tensors])
 
 
 def parts(vector: Tensor, shapes: list[tuple[int, ...]]) -> list[Tensor]:
-    """The tensors of given shapes that lie one after another in a vector."""
+    """Split a vector into tensors of given shapes."""
     found, start = [], 0
     for shape in shapes:
         size = int(np.prod(shape, dtype=int))
@@ -63,18 +63,18 @@ def parts(vector: Tensor, shapes: list[tuple[int, ...]]) -> list[Tensor]:
 
 
 class System:
-    """A right-hand side of n numbers.
+    """A right-hand side with n components.
 
     Attributes
     ----------
     active : list of int
-        The params that derivatives are taken by: those of a float type.
+        The params that derivatives are taken by: those with a float type.
     size : int
-        The numbers in cotangents of the state and the active params.
+        The number of elements in cotangents of the state and the active params.
     count : int
-        The samples that are solved together.
+        The number of samples that are solved together.
     owner : System
-        The system whose error chooses the steps; a tangent follows the steps of its parent.
+        The system whose error chooses the steps; a tangent follows its parent's steps.
     """
 
     name: str
@@ -99,12 +99,12 @@ class System:
         self.method: Method = METHODS[control.method]
         self.grids: OrderedDict[Any, Any] = OrderedDict()
         self.programs: dict[str, Repeated] = {}
-        self.solved: int = 0  # times
+        self.solved: int = 0  # number of solutions so far
         self.samples: OrderedDict[Any, Any] = OrderedDict()
 
     @functools.cached_property
     def tangent(self) -> Tangent:
-        """The system with its tangent."""
+        """The system together with its tangent."""
         return Tangent(self)
 
     @functools.cached_property
@@ -113,11 +113,11 @@ class System:
         return Adjoint(self)
 
     def rate(self, y: Tensor, t: Tensor, params: tuple[Tensor, ...]) -> Tensor:
-        """f(y, t, ...)."""
+        """Evaluate f(y, t, ...)."""
         raise NotImplementedError
 
     def of_owner(self, y: Array, params: tuple[Array, ...]) -> tuple[Array, tuple[Array, ...]]:
-        """State and params of the system that chooses the steps."""
+        """The state and params of the system that chooses the steps."""
         return y, params
 
     def given(self, y: Array, params: tuple[Any, ...]) -> tuple[Given, Array, tuple[Any, ...]]:
@@ -125,11 +125,11 @@ class System:
         raise NotImplementedError
 
     def absolute(self, y: Array) -> Array:
-        """The absolute tolerance of each element of the state, for a start y."""
+        """The absolute tolerance for each element of the state, for a start y."""
         return np.resize(np.asarray(self.control.atol), self.n)
 
     def describe(self, y: Array) -> str:
-        """A state in a message."""
+        """Describe a state for a message."""
         return np.array2string(np.asarray(y), threshold=6, precision=6)
 
     def stages(self, y: Tensor, t: Tensor, h: Tensor, params: tuple[Tensor, ...]) -> Tensor:
@@ -146,7 +146,7 @@ class System:
         seed: Tensor,
         params: tuple[Tensor, ...],
     ) -> Tensor:
-        """The cotangents before a step, of those behind it; `within` and `seed` are added to its stages and start."""
+        """Pull cotangents back through a step. `within` and `seed` are added for its stages and its start."""
         n = self.n
         update = Tensor(self.method.update.astype(y.dtype.numpy)).reshape((-1, 1))
 
@@ -157,7 +157,7 @@ class System:
         return concat([total[:n] + seed, total[n:]]) + terms
 
     def rates(self, y: Tensor, t: Tensor, params: tuple[Tensor, ...]) -> Tensor:
-        """The rates for each row of y, shape (k, n), and each of as many times."""
+        """The rates for each row of y, shape (k, n), at the time in the same place of t."""
         try:
             return vmap(lambda y, t: self.rate(y, t, params))(y, t)
         except (ValueError, NotImplementedError, LeavesDerivativeError):  # f reads numbers of its tensors
@@ -174,7 +174,7 @@ class System:
         return [x * 0 if term is None else term for x, term in zip(inputs, found, strict=True)]
 
     def with_active(self, params: tuple[Tensor, ...], active: Any) -> tuple[Tensor, ...]:
-        """The params with others in place of the active ones."""
+        """Replace the active params."""
         all_params = list(params)
         for i, p in zip(self.active, active, strict=True):
             all_params[i] = p
@@ -211,33 +211,33 @@ class Given(System):
         if event is not None:
             _check_event(name, out[1])
         operands = [*tensors_of(args), *captured]
-        self.operands: list[Tensor] = operands  # until they are taken: a program may keep the system for long
+        self.operands: list[Tensor] = operands  # until `taken`, since a program may keep the system for long
         params = [(p.shape, bool(p.dtype.is_float)) for p in operands]
         key = (_key(fn), _key(event), tuple(layout.shapes), constants(args), apart(self.sample)(start, operands))
         super().__init__(name, layout.size, control, params, key)
         self.seen: OrderedDict[Any, list[Array]] = OrderedDict()
 
     def settle(self) -> None:
-        """The system has been solved. A derivative runs f later."""
+        """Freeze f after a solution, since a derivative runs it later."""
         self.fn, self.event = closed(self.fn), closed(self.event)
 
     def sample(self, start: Tensor, operands: list[Tensor]) -> tuple[bytes, int]:
-        """F at some numbers, the same for every start and params: it tells functions apart that read other things."""
+        """Evaluate f at fixed numbers, whatever start and params are. Distinguishes functions that read other data."""
         y, t = numbers(start.shape, start.dtype.numpy), Tensor(np.asarray(0.7, start.dtype.numpy))
         try:
             rate, noted = self.noted(y, t, tuple([numbers(p.shape, p.dtype.numpy) for p in operands]))
-        except Exception:  # f need not be defined there
+        except Exception:  # f may be undefined at these numbers
             return b"", 0
         with np.errstate(over="ignore"):
             return rate.astype(np.float32).tobytes(), noted
 
     def taken(self) -> tuple[Tensor, ...]:
-        """The params, which the system does not keep."""
+        """Release the params, so that the system does not keep them."""
         operands, self.operands = self.operands, []
         return tuple(operands)
 
     def checked(self, out: Any, like: Tensor) -> None:
-        """The result of f has the nesting, shapes and type of the state."""
+        """Check that the result of f has the nesting, shapes and type of the state."""
         matched(self.layout.name, self.layout.nest(like), out, "what f returns")
         self.layout.vector(out, "f")
         found = {t.dtype for t in tensors_of(out)}
@@ -248,24 +248,24 @@ class Given(System):
             )
 
     def noted(self, y: Tensor, t: Tensor, params: tuple[Tensor, ...]) -> tuple[Array, int]:
-        """f(y, t, ...), and a hash of what else it is computed from."""
+        """Evaluate f(y, t, ...). Also returns a hash of the other data it reads."""
         args = filled(self.args, params[: self.count])
         state = self.layout.nest(y)
         out, noted = self.inside.noted_run(list(params[self.count :]), self.fn, state, t, *args)
         return self.layout.vector(out, "f").asnumpy(), noted
 
     def call(self, fn: Callable[..., Any], y: Tensor, t: Tensor, params: tuple[Tensor, ...]) -> Any:
-        """A function of state, time and arguments."""
+        """Call a function of state, time and arguments."""
         args = filled(self.args, params[: self.count])
         return self.inside.run(list(params[self.count :]), fn, self.layout.nest(y), t, *args)
 
     def height(self, y: Tensor, t: Tensor, params: tuple[Tensor, ...]) -> Tensor:
-        """What the event function returns, without axes; the event is where it is zero."""
+        """The event function, without axes; zero at the event."""
         assert self.event is not None
         return self.call(self.event, y, t, params).reshape(()).astype(y.dtype)
 
     def rate(self, y: Tensor, t: Tensor, params: tuple[Tensor, ...]) -> Tensor:
-        """f(y, t, ...)."""
+        """Evaluate f(y, t, ...)."""
         return self.layout.vector(self.call(self.fn, y, t, params), "f")
 
     def given(self, y: Array, params: tuple[Any, ...]) -> tuple[Given, Array, tuple[Any, ...]]:
@@ -273,15 +273,15 @@ class Given(System):
         return self, y, params
 
     def check(self, y: Array, times: tuple[float, float], params: tuple[Tensor, ...]) -> None:
-        """Raise if f is another function than when this was solved: a derivative would be that of another solution.
+        """Raise if f has changed since this was solved: a derivative would belong to another solution.
 
-        The rate, and what it is computed from, are compared at the start and at the last time.
+        Compares the rate, and a hash of the data it reads, at the start and at the last time.
         """
         found: list[Any] = []
         for t in times:
             try:
                 found += self.noted(Tensor(y), Tensor(np.asarray(t, y.dtype)), params)
-            except Exception:  # f need not be defined there
+            except Exception:  # f may be undefined at these numbers
                 found += [np.nan, 0]
         place = (y.tobytes(), times, *[p.asnumpy().tobytes() for p in params])
         before = self.seen.setdefault(place, found)
@@ -299,7 +299,7 @@ class Given(System):
 
 
 class Tangent(System):
-    """A system with its tangent: the state (y, y_dot), and the tangents of active params behind the params."""
+    """A system with its tangent: the state is (y, y_dot), and the tangents of active params follow the params."""
 
     def __init__(self, parent: System) -> None:
         self.parent = parent
@@ -314,7 +314,7 @@ class Tangent(System):
         return params[:count], params[count:]
 
     def rate(self, y: Tensor, t: Tensor, params: tuple[Tensor, ...]) -> Tensor:
-        """(f, f_y y_dot + f_p p_dot)."""
+        """Evaluate (f, f_y y_dot + f_p p_dot)."""
         parent, n = self.parent, self.parent.n
         primals, dots = self.split(params)
 
@@ -325,22 +325,22 @@ class Tangent(System):
         return concat([value, moved])
 
     def of_owner(self, y: Array, params: tuple[Array, ...]) -> tuple[Array, tuple[Array, ...]]:
-        """State and params of the system that chooses the steps."""
+        """The state and params of the system that chooses the steps."""
         if self.owner is self:
             return y, params
         return self.parent.of_owner(y[: self.parent.n], self.split(params)[0])
 
     def given(self, y: Array, params: tuple[Any, ...]) -> tuple[Given, Array, tuple[Any, ...]]:
-        """That of the parent."""
+        """The parent's user system."""
         return self.parent.given(y[: self.parent.n], self.split(params)[0])
 
     def absolute(self, y: Array) -> Array:
-        """That of the parent for both halves."""
+        """The parent's tolerances for both halves."""
         return np.tile(self.parent.absolute(y[: self.parent.n]), 2)
 
 
 class Adjoint(System):
-    """The adjoint system of a parent: the state (y, c, q) with c' = -f_y^T c, and q' = -f_p^T c for active params."""
+    """The adjoint system of a parent: state (y, c, q), with c' = -f_y^T c, and q' = -f_p^T c for active params."""
 
     hint = ". This is the adjoint equation on its way back: for stiff systems take adjoint='discrete'"
 
@@ -350,18 +350,18 @@ class Adjoint(System):
         super().__init__(parent.name, n, parent.control, parent.params, ("adjoint", parent.key))
 
     def rate(self, y: Tensor, t: Tensor, params: tuple[Tensor, ...]) -> Tensor:
-        """(f, -f_y^T c, -f_p^T c)."""
+        """Evaluate (f, -f_y^T c, -f_p^T c)."""
         parent, n = self.parent, self.parent.n
         state, ct = y[:n], y[n : 2 * n]
         terms = parent.pulled(state, t, params, parent.rate, ct)
         return concat([parent.rate(state, t, params), -flat(terms, y)])
 
     def given(self, y: Array, params: tuple[Any, ...]) -> tuple[Given, Array, tuple[Any, ...]]:
-        """That of the parent."""
+        """The parent's user system."""
         return self.parent.given(y[: self.parent.n], params)
 
     def absolute(self, y: Array) -> Array:
-        """That of the parent, for cotangents times their size at the start."""
+        """The parent's tolerances, for cotangents scaled by their size at the start."""
         n = self.parent.n
         of_state = self.parent.absolute(y[:n])
         size = float(np.abs(y[n : 2 * n]).max(initial=0.0)) or 1.0
