@@ -1,8 +1,8 @@
 """Densities and distribution functions of `scipy.stats`, on tensors, with derivatives by every argument.
 
-Each distribution is an object with the functions and signatures of SciPy's: ``norm.logpdf(x, loc=0, scale=1)``,
-``gamma.cdf(x, a, loc=0, scale=1)``, ``binom.logpmf(k, n, p, loc=0)``. Tails have all their digits, and outside the
-support a log-density is -inf with slope 0. `bijections` maps constrained parameters to free ones for samplers.
+Each distribution is an object with SciPy's functions and signatures: ``norm.logpdf(x, loc=0, scale=1)``, ``gamma.cdf(x,
+a, loc=0, scale=1)``, ``binom.logpmf(k, n, p, loc=0)``. Tails are accurate to all digits, and outside the support a
+log-density is -inf with slope 0. `bijections` maps constrained parameters to free ones for samplers.
 
 SciPy is needed: ``pip install 'dualgrad[scipy]'``.
 

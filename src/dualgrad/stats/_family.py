@@ -1,7 +1,7 @@
-"""A distribution of one variable: stated by a few formulas, made into the functions that SciPy has.
+"""Distributions of one variable: SciPy's functions, made from a few formulas.
 
-Formulas are those of the standard distribution, of loc 0 and scale 1. Here stands what all of them share: arguments,
-the support, parameters that are no parameters, and how the functions follow from each other.
+The formulas are for the standard distribution, with loc 0 and scale 1. This module holds the shared parts: arguments,
+the support, invalid parameters, and the relations between the functions.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["Continuous", "Discrete"]
 INF = math.inf
 _NAN = math.nan
 
-#: What a parameter may be, by the words of a row.
+#: The condition on a parameter, by its name in a row.
 _CONDITIONS: dict[str, Callable[[Tensor], Any]] = {
     "positive": lambda p: p > 0,
     "not negative": lambda p: p >= 0,
@@ -47,18 +47,18 @@ _SUMMARIES = {
 
 
 class _Family:
-    """What continuous and discrete distributions share.
+    """The shared part of continuous and discrete distributions.
 
     Parameters
     ----------
     name : str
         SciPy's name of the distribution.
     shapes : dict
-        The shape parameters by name, with what they may be: a key of `_CONDITIONS`.
+        The shape parameters by name, each with its condition: a key of `_CONDITIONS`.
     support : tuple
-        Its ends: numbers, or functions of the shapes.
+        The two ends of the support: numbers, or functions of the shapes.
     density, source : str
-        For the documentation: the standard density, and where it stands.
+        For the documentation: the standard density, and its source.
     also : callable, optional
         A condition on all shapes together.
     formulas : callable
@@ -83,7 +83,7 @@ class _Family:
         if not isinstance(shapes, dict | None):
             raise TypeError(f"stats.{name}: shapes must be a dict of conditions by name, got {type(shapes).__name__}")
         self.name = name
-        self.__module__ = "dualgrad.stats"  # where pickles find it by its name
+        self.__module__ = "dualgrad.stats"  # pickles find it there by its name
         self.shapes = tuple(shapes or ())
         self._conditions = tuple((shapes or {}).values())
         self._support, self._also = support, also
@@ -122,7 +122,7 @@ class _Family:
         )
 
     def _made(self, function: str) -> Callable[..., Tensor]:
-        """A function with SciPy's signature, from the method of this class that has its name with a line before."""
+        """Make a function with SciPy's signature from the method with its name after an underscore."""
         first = "q" if function in ("ppf", "isf") else self._kind
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
         parameters = [inspect.Parameter(name, kind) for name in (first, *self.shapes)]
@@ -149,7 +149,7 @@ class _Family:
         return called
 
     def _settled(self, where: str, given: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...], Any, Any]:
-        """The variable, shapes, loc, scale as tensors of one type; a loc of 0 and a scale of 1 stay Python's."""
+        """Convert variable, shapes, loc and scale to tensors of one type. A default loc or scale stays a number."""
         plain = [
             i for i, name in enumerate(self._last, 1 + len(self.shapes))
             if type(given[i]) in (int, float) and given[i] == (name == "scale")
@@ -161,7 +161,7 @@ class _Family:
         return x, tuple(rest[:count]), rest[count], rest[count + 1] if len(rest) > count + 1 else 1
 
     def _valid(self, shapes: tuple[Any, ...], scale: Any = 1) -> Any:
-        """Where all parameters are parameters; None if there is none that could fail."""
+        """A mask of valid parameters; None if no parameter can be invalid."""
         found = None if isinstance(scale, int | float) else scale > 0
         for condition, shape in zip(self._conditions, shapes, strict=True):
             here = _CONDITIONS[condition](shape)
@@ -205,16 +205,16 @@ class _Family:
 class Continuous(_Family):
     """A continuous distribution: `logpdf`, `pdf`, `cdf`, `sf`, `logcdf`, `logsf`, `ppf`, `isf`, as SciPy's.
 
-    Each takes the variable x (or the probability q), the shapes of the distribution, `loc` and `scale`: tensors, arrays
-    and numbers that broadcast, and gives a Tensor of their common float type. The result is differentiable by all of
-    them, to any order that the functions in the formula allow.
+    Each function takes the variable x (or the probability q), the shapes of the distribution, `loc` and `scale`:
+    tensors, arrays and numbers that broadcast. It returns a Tensor of their common float type, differentiable by all of
+    them to any order that the functions in the formula allow.
 
     Parameters
     ----------
     symmetric : bool
-        The standard density is even: the right tail is the left one of -x.
+        True if the standard density is even: the right tail is then the left one of -x.
     open_at_low : bool
-        The lower end of the support does not belong to it.
+        True if the lower end is outside the support.
 
     Examples
     --------
@@ -244,7 +244,7 @@ class Continuous(_Family):
         return z if isinstance(scale, int | float) else z / scale
 
     def _beside(self, z: Any, shapes: Any) -> tuple[Any, Any]:
-        """Where the standard variable is below and above the support; infinity is outside."""
+        """Masks of the standard variable below and above the support; infinity is outside."""
         low, high = self._ends(shapes)
         free = isinstance(low, float) and low == -INF
         below = z <= low if self._open_at_low or free else (z < low) | (z == -INF)
@@ -302,11 +302,11 @@ class Continuous(_Family):
 
 
 class Discrete(_Family):
-    """A distribution on whole numbers: `logpmf`, `pmf` and, where there is a formula, `cdf`, `sf`, `logcdf`, `logsf`.
+    """A distribution on integers: `logpmf`, `pmf` and, where a formula exists, `cdf`, `sf`, `logcdf`, `logsf`.
 
-    Each takes the number k, the shapes of the distribution and `loc`: tensors, arrays and numbers that broadcast, and
-    gives a Tensor of their common float type. It is differentiable by the shapes; k and loc are whole numbers, and the
-    slope by them is 0. In `cdf` and its kin k is rounded down.
+    Each function takes the number k, the shapes of the distribution and `loc`: tensors, arrays and numbers that
+    broadcast. It returns a Tensor of their common float type, differentiable by the shapes; k and loc are integers, and
+    the slope by them is 0. Cumulative functions such as `cdf` round k down.
 
     Examples
     --------
@@ -322,7 +322,7 @@ class Discrete(_Family):
     _last = ("loc",)
 
     def _count(self, x: Any, shapes: Any, loc: Any) -> tuple[Any, Any, Any, Any]:
-        """The whole number below x, x itself, and where it is outside the support."""
+        """x, its floor, and masks below and above the support."""
         x = x if isinstance(loc, int | float) else x - loc
         k = ops.floor(x)
         low, high = self._ends(shapes)
@@ -338,7 +338,7 @@ class Discrete(_Family):
         return ops.exp(self._logpmf(x, shapes, loc, _))
 
     def _between(self, x: Any, shapes: Any, loc: Any, f: Any, first: float, last: float) -> Tensor:
-        """A function that is constant outside the support, and from its last number on."""
+        """A function that is constant below the support, and from its last number on."""
         x, k, below, _ = self._count(x, shapes, loc)
         value = ops.where(below, first, ops.where(k >= self._ends(shapes)[1], last, f(k)))
         return self._checked(value, self._valid(shapes))

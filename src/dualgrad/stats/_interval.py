@@ -38,17 +38,17 @@ def _log_difference(more: Any, less: Any) -> Tensor:
 
 
 def _log_mass(a: Any, b: Any) -> Tensor:
-    """Logarithm of the probability of [a, b] under the normal distribution: by a tail, or around 0 by `erf`."""
+    """Log of the probability of [a, b] under the normal distribution: by a tail, or near 0 by `erf`."""
     left = _log_difference(special.log_ndtr(b), special.log_ndtr(a))
     right = _log_difference(special.log_ndtr(-a), special.log_ndtr(-b))
     outside = special.ndtr(a) + special.ndtr(-b)
-    inside = 0.5 * (ops.erf(b / _ROOT_2) - ops.erf(a / _ROOT_2))  # nothing cancels around 0
+    inside = 0.5 * (ops.erf(b / _ROOT_2) - ops.erf(a / _ROOT_2))  # no cancellation near 0
     middle = log_of_part(inside, outside)
     return ops.where(b < -0.5, left, ops.where(a > 0.5, right, middle))
 
 
 def _log_share(part: Any, rest: Any, whole: Any) -> Tensor:
-    """Logarithm of the share of a part, from those of its mass, of the rest's and of both: by the smaller share."""
+    """Log of a part's share, from the logs of the part, the rest and the whole: computed by the smaller share."""
     share, other = part - whole, rest - whole
     by_other = (share > -LOG_2) & (other > -INF)
     return ops.where(by_other, log_one_minus_exp(ops.where(by_other, other, -1.0)), share)
@@ -74,7 +74,7 @@ truncnorm = Continuous(
 
 
 def _angle(q: Any, c: Any, sign: float) -> Tensor:
-    """The quantile of q, or with a sign of -1 that of 1 - q."""
+    """The quantile of q, or, with a sign of -1, the quantile of 1 - q."""
     return 2.0 * ops.atan2((1.0 - c) * ops.sin(math.pi * q), sign * (1.0 + c) * ops.cos(math.pi * q))
 
 

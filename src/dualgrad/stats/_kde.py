@@ -17,20 +17,20 @@ __all__ = ["gaussian_kde"]
 
 
 class gaussian_kde:  # SciPy's name
-    """A density estimated from points: the weighted mean of a normal density around each.
+    """A density estimated from points: the weighted mean of normal densities around the points.
 
-    The covariance of the kernels is that of the points times the square of a factor: n_eff**(-1 / (d + 4)) by Scott's
-    rule, (n_eff (d + 2) / 4)**(-1 / (d + 4)) by Silverman's, where n_eff is 1 / sum(weights**2) (Scott 2015, chapter
-    6). Results are differentiable by the evaluation points, the dataset, the weights and the factor.
+    The covariance of the kernels is the covariance of the points times the square of a factor: n_eff**(-1 / (d + 4)) by
+    Scott's rule, (n_eff (d + 2) / 4)**(-1 / (d + 4)) by Silverman's, where n_eff is 1 / sum(weights**2) (Scott 2015,
+    chapter 6). Results are differentiable by the evaluation points, the dataset, the weights and the factor.
 
     Parameters
     ----------
     dataset : Tensor or array
         Shape (n,), or (d, n) for points of d dimensions.
     bw_method : {'scott', 'silverman'}, number, Tensor or callable, default 'scott'
-        The factor, or a function of this object that gives it.
+        The factor, or a function of this object that returns it.
     weights : Tensor or array, optional
-        Shape (n,), not negative; they are divided by their sum.
+        Shape (n,), not negative; divided by their sum.
 
     Raises
     ------
@@ -95,7 +95,7 @@ class gaussian_kde:  # SciPy's name
         return (self.neff * ((self.d + 2) / 4.0)) ** (-1.0 / (self.d + 4))
 
     def logpdf(self, x: Any) -> Tensor:
-        """Logarithm of the density at points of shape (m,) for d = 1, or (d, m); shape (m,)."""
+        """Log of the density at points of shape (m,) for d = 1, or (d, m). Returns shape (m,)."""
         points, data, weights, factor = real("stats.gaussian_kde.logpdf", x, self.dataset, self.weights, self._cholesky)
         if points.ndim < 2:
             points = points.reshape((1, -1) if self.d == 1 else (-1, 1))
@@ -109,14 +109,14 @@ class gaussian_kde:  # SciPy's name
         return special.logsumexp(ops.log(weights) - energy, axis=1) - scale
 
     def evaluate(self, points: Any) -> Tensor:
-        """Density at points of shape (m,) for d = 1, or (d, m); shape (m,)."""
+        """The density at points of shape (m,) for d = 1, or (d, m). Returns shape (m,)."""
         return ops.exp(self.logpdf(points))
 
     pdf: Callable[..., Tensor] = evaluate
     __call__: Callable[..., Tensor] = evaluate
 
     def integrate_gaussian(self, mean: Any, cov: Any) -> Tensor:
-        """Integral of the estimate times the normal density of this mean, (d,), and covariance, (d, d)."""
+        """The integral of the estimate times the normal density with this mean, (d,), and covariance, (d, d)."""
         mean, cov, data = real("stats.gaussian_kde.integrate_gaussian", mean, cov, self.dataset)
         mean, cov = mean.reshape((-1,)), cov.reshape((1, 1)) if cov.ndim < 2 else cov
         if tuple(mean.shape) != (self.d,) or tuple(cov.shape) != (self.d, self.d):
@@ -128,18 +128,18 @@ class gaussian_kde:  # SciPy's name
         return ops.sum(self.weights * densities)
 
     def integrate_box_1d(self, low: Any, high: Any) -> Tensor:
-        """Integral of the estimate from low to high, for d = 1."""
+        """The integral of the estimate from low to high, for d = 1."""
         if self.d != 1:
             raise ValueError(f"stats.gaussian_kde.integrate_box_1d: the points have {self.d} dimensions; expected 1")
         low, high, data = real("stats.gaussian_kde.integrate_box_1d", low, high, self.dataset)
         deviation = self._cholesky[0, 0]
         a, b = (low - data[0]) / deviation, (high - data[0]) / deviation
-        # of two points on the right the upper tails have the digits
+        #         # for two points on the right, the upper tails are the accurate ones
         mass = ops.where(a > 0, special.ndtr(-a) - special.ndtr(-b), special.ndtr(b) - special.ndtr(a))
         return ops.sum(self.weights * mass)
 
     def integrate_kde(self, other: gaussian_kde) -> Tensor:
-        """Integral of the product of this estimate and another one of the same dimension."""
+        """The integral of the product of this estimate and another one of the same dimension."""
         if not isinstance(other, gaussian_kde) or other.d != self.d:
             raise ValueError(
                 f"stats.gaussian_kde.integrate_kde: got {other!r}; expected a gaussian_kde of dimension {self.d}"

@@ -24,7 +24,7 @@ norm = Continuous(
 
 
 def _cauchy_ppf(q: Any) -> Tensor:
-    """tan(pi (q - 1 / 2)), from the nearest of 0, 1 / 2 and 1, so that no digits of the distance from it are lost."""
+    """tan(pi (q - 1 / 2)), computed from the distance to the nearest of 0, 1 / 2 and 1, which keeps all digits."""
     right = 1.0 / ops.tan(math.pi * (1.0 - q))
     return ops.where(q < 0.25, -1.0 / ops.tan(math.pi * q), ops.where(q > 0.75, right, ops.tan(math.pi * (q - 0.5))))
 
@@ -55,7 +55,7 @@ logistic = Continuous(
 
 
 def _gumbel_logsf(z: Any) -> Tensor:
-    """log(1 - exp(-u)) with u = exp(-z); in the right tail log u + log((1 - exp(-u)) / u)."""
+    """log(1 - exp(-u)) with u = exp(-z); in the right tail, log u + log((1 - exp(-u)) / u)."""
     u = ops.exp(-z)
     return ops.where(z > 0, -z + ops.log(special.exprel(-u)), log_one_minus_exp(-u))
 
@@ -89,12 +89,12 @@ t = Continuous(
 
 
 def _power(z: Any, b: Any) -> Tensor:
-    """abs(z)**b, as a power of z**2 where z is small: all derivatives at 0 are right for even b."""
+    """abs(z)**b, for small z as a power of z**2: all derivatives at 0 are then right for even b."""
     return ops.where(z * z < 1.0, (z * z) ** (0.5 * b), ops.abs(z) ** b)
 
 
 def _gennorm_log_tail(z: Any, b: Any) -> Tensor:
-    far = _power(z, b) == INF  # there the tail, and its logarithm, are too small for numbers
+    far = _power(z, b) == INF  # there the tail underflows, and its logarithm is below all numbers
     return ops.where(far, -INF, log_gammaincc(1.0 / b, _power(ops.where(far, 1.0, z), b)) - LOG_2)
 
 

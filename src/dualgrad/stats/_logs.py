@@ -1,4 +1,4 @@
-"""Logarithms that stay right where what is under them is close to 1, or too small for a number."""
+"""Logarithms that stay accurate where the argument is close to 1, or underflows."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ __all__ = ["LOG_2", "LOG_2_PI", "log_gammainc", "log_gammaincc", "log_of_part", 
 LOG_2 = math.log(2.0)
 LOG_2_PI = math.log(2 * math.pi)
 
-#: Levels of the continued fraction, and terms of the series: enough for float64 where they are taken.
+#: Levels of the continued fraction, and terms of the series: enough for float64 where they are used.
 _LEVELS = 24
 _TERMS = 28
 
 
 def log_of_part(part: Any, rest: Any) -> Tensor:
-    """log(part), where part + rest = 1 and both have all their digits."""
+    """log(part), where part + rest = 1 and both are accurate to all digits."""
     return ops.where(part < 0.5, ops.log(part), ops.log1p(-rest))
 
 
@@ -30,9 +30,9 @@ def log_one_minus_exp(x: Any) -> Tensor:
 
 
 def log_gammaincc(a: Any, x: Any) -> Tensor:
-    """Log Q(a, x): by Legendre's continued fraction (DLMF 8.9.2) in the far tail, where Q is too small for a number.
+    """Log Q(a, x): in the far tail, where Q underflows, by Legendre's continued fraction (DLMF 8.9.2).
 
-    There the fraction also has better derivatives: those of log Q by x are differences of nearly equal terms.
+    There the fraction also has better derivatives: derivatives of log Q by x are differences of nearly equal terms.
     """
     t = x + (2 * _LEVELS + 1.0) - a
     for k in range(_LEVELS, 0, -1):
@@ -42,7 +42,7 @@ def log_gammaincc(a: Any, x: Any) -> Tensor:
 
 
 def log_gammainc(a: Any, x: Any) -> Tensor:
-    """Log P(a, x): by its power series (DLMF 8.11.4) for small x."""
+    """Log P(a, x): for small x by its power series (DLMF 8.11.4)."""
     series = 1.0
     for n in range(_TERMS, 0, -1):
         series = 1.0 + x / (a + n) * series

@@ -1,4 +1,4 @@
-"""What functions of this package are given, as tensors."""
+"""Conversion of the arguments of this package to tensors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..tensor import Tensor
 
 __all__ = ["real", "special"]
 
-special: Any = _special  # its functions are made from rows, which checkers do not see
+special: Any = _special  # its functions are generated from rows, which type checkers do not see
 
 
 def real(where: str, *operands: Any) -> list[Tensor]:

@@ -21,7 +21,7 @@ class Dirichlet:
     """The Dirichlet distribution on the simplex.
 
     Density: ``Gamma(sum alpha) prod x_i**(alpha_i - 1) / prod Gamma(alpha_i)``; Kotz, Balakrishnan and Johnson (2000),
-    chapter 49. The last number of x is 1 less the others where it is not given.
+    chapter 49. If the last number of x is missing, it is 1 minus the sum of the others.
 
     Examples
     --------
@@ -33,10 +33,10 @@ class Dirichlet:
     """
 
     def logpdf(self, x: Any, alpha: Any) -> Tensor:
-        """Logarithm of the density at x, of shape (K, ...) or (K - 1, ...), for alpha of shape (K,).
+        """Log of the density at x, of shape (K, ...) or (K - 1, ...), for alpha of shape (K,).
 
-        It is -inf where x is not on the simplex (numbers of at least 0 whose sum is 1 within rounding), and nan where a
-        number of alpha is not positive. Slopes by all K numbers of x are those of the formula.
+        It is -inf if x is not on the simplex (numbers of at least 0 whose sum is 1 up to rounding), and nan if a number
+        of alpha is not positive. Slopes by the K numbers of x are the slopes of the formula.
         """
         x, alpha = real("stats.dirichlet.logpdf", x, alpha)
         if alpha.ndim != 1 or not x.ndim or x.shape[0] not in (alpha.shape[0], alpha.shape[0] - 1):
@@ -53,12 +53,12 @@ class Dirichlet:
         return ops.where(ops.all(alpha > 0), ops.where(inside, value, -_INF), _NAN)
 
     def pdf(self, x: Any, alpha: Any) -> Tensor:
-        """Density at x: see `logpdf`."""
+        """The density at x: see `logpdf`."""
         return ops.exp(self.logpdf(x, alpha))
 
 
 class Multinomial:
-    """The multinomial distribution: how often each of K outcomes comes in n draws.
+    """The multinomial distribution: the counts of K outcomes in n draws.
 
     Probability: ``n! prod p_i**x_i / x_i!``; Johnson, Kotz and Balakrishnan (1997), chapter 35.
 
@@ -71,11 +71,11 @@ class Multinomial:
     """
 
     def logpmf(self, x: Any, n: Any, p: Any) -> Tensor:
-        """Logarithm of the probability of x, of shape (..., K), for n of shape (...) and p of shape (..., K).
+        """Log of the probability of x, of shape (..., K), for n of shape (...) and p of shape (..., K).
 
-        It is -inf where x are not whole numbers of at least 0 with the sum n, and nan where n is not a whole number of
-        at least 0 or p are not probabilities with the sum 1 (within rounding). Slopes by all K numbers of p are those
-        of the formula.
+        It is -inf if x does not hold integers of at least 0 with the sum n. It is nan if n is not an integer of at
+        least 0 or p does not hold probabilities with the sum 1 (up to rounding). Slopes by the K numbers of p are the
+        slopes of the formula.
         """
         x, n, p = real("stats.multinomial.logpmf", x, n, p)
         if not x.ndim or not p.ndim or x.shape[-1] != p.shape[-1]:
@@ -91,7 +91,7 @@ class Multinomial:
         return ops.where(valid & (n >= 0) & (n == ops.floor(n)), ops.where(inside, value, -_INF), _NAN)
 
     def pmf(self, x: Any, n: Any, p: Any) -> Tensor:
-        """Probability of x: see `logpmf`."""
+        """The probability of x: see `logpmf`."""
         return ops.exp(self.logpmf(x, n, p))
 
 
@@ -111,11 +111,11 @@ class MultivariateNormal:
     """
 
     def logpdf(self, x: Any, mean: Any = None, cov: Any = 1) -> Tensor:
-        """Logarithm of the density at x, of shape (..., K).
+        """Log of the density at x, of shape (..., K).
 
-        `mean` has shape (K,) or one that broadcasts against x, and None stands for 0; `cov` is a number, the diagonal
-        of a matrix as (K,), or matrices (..., K, K). For K = 1, x may be a number or (N,), as in SciPy, if mean and cov
-        have no more than one number. Where both are numbers without axes, K is the last axis of x (SciPy takes K = 1).
+        `mean` has shape (K,) or one that broadcasts against x, and None means 0; `cov` is a number, the diagonal of a
+        matrix as (K,), or matrices (..., K, K). For K = 1, x may be a number or (N,), as in SciPy, if mean and cov have
+        at most one number. If both are numbers without axes, K is the length of the last axis of x (SciPy takes K = 1).
 
         Raises
         ------
@@ -147,7 +147,7 @@ class MultivariateNormal:
         return -0.5 * ops.sum(white * white, (-2, -1)) - half - 0.5 * k * LOG_2_PI
 
     def pdf(self, x: Any, mean: Any = None, cov: Any = 1) -> Tensor:
-        """Density at x: see `logpdf`."""
+        """The density at x: see `logpdf`."""
         return ops.exp(self.logpdf(x, mean, cov))
 
 

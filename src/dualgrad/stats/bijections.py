@@ -1,14 +1,14 @@
 """Bijections from free numbers to constrained ones, for samplers and optimisers.
 
 A sampler moves on all of R^n; a scale is positive, probabilities sum to 1, a correlation matrix is positive definite. A
-bijection has `forward` from the free numbers x to the constrained y, `inverse` back, and `log_abs_det_jacobian(x)`,
-which is added to the log-density of y to get that of x:
+bijection has `forward` from the free numbers x to the constrained y, `inverse` back, and `log_abs_det_jacobian(x)`.
+Adding that to the log-density of y gives the log-density of x:
 
     log p(x) = log p(y) + log abs(det dy/dx),    y = forward(x).
 
-Where y has more numbers than x, as a point on the simplex or a symmetric matrix, the determinant is that of the numbers
-that determine the others: `coordinates(y)`. The maps are those of the Stan reference manual, "Constraint transforms".
-Everything is differentiable to any order, and works on leading axes.
+Where y has more numbers than x, such as a point on the simplex or a symmetric matrix, the determinant uses only the
+numbers that determine the others: `coordinates(y)`. The maps follow the Stan reference manual, "Constraint transforms".
+All are differentiable to any order, and work on leading axes.
 
 Examples
 --------
@@ -40,10 +40,10 @@ __all__ = [
 
 
 class Bijection:
-    """What all bijections have.
+    """The interface of all bijections.
 
-    `event` is how many of the last axes of x are transformed together: 0 for maps of single numbers, 1 for vectors.
-    `log_abs_det_jacobian` has the shape of x without them.
+    `event` is the number of last axes of x that are transformed together: 0 for maps of single numbers, 1 for vectors.
+    `log_abs_det_jacobian` has the shape of x without these axes.
 
     Examples
     --------
@@ -57,19 +57,19 @@ class Bijection:
     event = 0
 
     def forward(self, x: Any) -> Tensor:
-        """Constrained from free numbers."""
+        """Map free numbers to constrained ones."""
         raise NotImplementedError(f"{type(self).__name__} has no forward")
 
     def inverse(self, y: Any) -> Tensor:
-        """Free from constrained numbers."""
+        """Map constrained numbers to free ones."""
         raise NotImplementedError(f"{type(self).__name__} has no inverse")
 
     def log_abs_det_jacobian(self, x: Any) -> Tensor:
-        """Logarithm of the absolute determinant of the derivative of `coordinates(forward(x))` by x."""
+        """Log of the absolute determinant of the derivative of `coordinates(forward(x))` by x."""
         raise NotImplementedError(f"{type(self).__name__} has no log_abs_det_jacobian")
 
     def coordinates(self, y: Any) -> Tensor:
-        """The numbers of y that determine the others, as many as x has."""
+        """The numbers of y that determine the others; their number is the number of elements of x."""
         return self._real(y)
 
     def __call__(self, x: Any) -> Tensor:
@@ -145,7 +145,7 @@ class Interval(Bijection):
 
     def forward(self, x: Any) -> Tensor:
         x = self._real(x)
-        # from the nearer end, so that no digits of the distance from it are lost
+        #         # computed from the nearer end, which keeps all digits of the distance from it
         size = self.high - self.low
         return ops.where(x < 0, self.low + size * special.expit(x), self.high - size * special.expit(-x))
 
@@ -159,7 +159,7 @@ class Interval(Bijection):
 
 
 class Affine(Bijection):
-    """y = loc + scale x, number by number, for a scale that is not 0.
+    """y = loc + scale x, elementwise, for a nonzero scale.
 
     Parameters
     ----------
@@ -211,10 +211,10 @@ class Ordered(Bijection):
 
 
 class Simplex(Bijection):
-    """K positive numbers whose sum is 1, from K - 1 free ones by breaking a stick: x = 0 gives equal parts.
+    """K positive numbers with sum 1, from K - 1 free ones by breaking a stick: x = 0 gives equal parts.
 
-    Part k takes the share z_k = expit(x_k - log(K - k)) of what the parts before have left. All is computed in
-    logarithms, so a tiny part has its digits.
+    Part k takes the share z_k = expit(x_k - log(K - k)) of the rest that earlier parts leave. The computation uses
+    logarithms, so tiny parts stay accurate.
 
     Examples
     --------
@@ -226,7 +226,7 @@ class Simplex(Bijection):
     event = 1
 
     def _shares(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """The logits of the shares, and the logarithm of what is left before each part, (..., K)."""
+        """The logits of the shares, and the logarithm of the rest before each part, (..., K)."""
         count = x.shape[-1]
         logits = x - np.log(np.arange(count, 0, -1)).astype(x.dtype.numpy)
         left = ops.cumsum(special.log_expit(-logits), -1)
@@ -251,7 +251,7 @@ class Simplex(Bijection):
 
 
 def _size(count: int, diagonal: int, name: str) -> int:
-    """K from the number of entries of a triangle, K (K + 1) / 2 with its diagonal, else K (K - 1) / 2."""
+    """K from the number of entries of a triangle: K (K + 1) / 2 with its diagonal, else K (K - 1) / 2."""
     k = (math.isqrt(8 * count + 1) + 1) // 2 - diagonal
     if k * (k - 1 + 2 * diagonal) // 2 != count or k < 1:
         sign = "+" if diagonal else "-"
@@ -260,7 +260,7 @@ def _size(count: int, diagonal: int, name: str) -> int:
 
 
 def _matrix(x: Tensor, k: int, diagonal: int) -> Tensor:
-    """A matrix (..., K, K) with the numbers of x in its lower triangle, row by row, and 0 elsewhere."""
+    """Fill the lower triangle of a matrix (..., K, K) row by row with the numbers of x, and the rest with 0."""
     rows, columns = np.tril_indices(k, diagonal - 1)
     places = np.full((k, k), x.shape[-1])
     places[rows, columns] = np.arange(x.shape[-1])
@@ -274,7 +274,7 @@ def _triangle(y: Tensor, diagonal: int) -> Tensor:
 
 
 class CholeskyCorrelation(Bijection):
-    """The Cholesky factor L of a correlation matrix L L' of K rows, from K (K - 1) / 2 free numbers.
+    """The Cholesky factor L of a K x K correlation matrix L L', from K (K - 1) / 2 free numbers.
 
     The rows of L have length 1. With z = tanh(x) in the strict lower triangle, row by row, L_ij is z_ij times the
     product of sqrt(1 - z_ik**2) for k < j (Lewandowski, Kurowicka and Joe, 2009).
@@ -290,7 +290,7 @@ class CholeskyCorrelation(Bijection):
     event = 1
 
     def _parts(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor, np.ndarray]:
-        """The free numbers as a matrix, log sech of them, the sums of it before each column, and the triangle."""
+        """The free numbers as a matrix, their log sech, its sum before each column, and the mask of the triangle."""
         k = _size(x.shape[-1], 0, "CholeskyCorrelation")
         free = _matrix(x, k, 0)
         log_sech = LOG_2 + free - ops.softplus(2.0 * free)
@@ -305,7 +305,7 @@ class CholeskyCorrelation(Bijection):
     def inverse(self, y: Any) -> Tensor:
         y = self._real(y)
         squares = y * y
-        after = ops.flip(ops.cumsum(ops.flip(squares, (-1,)), -1), (-1,)) - squares  # of the columns behind
+        after = ops.flip(ops.cumsum(ops.flip(squares, (-1,)), -1), (-1,)) - squares  # sums over the later columns
         return ops.asinh(_triangle(y, 0) / ops.sqrt(_triangle(after, 0)))
 
     def log_abs_det_jacobian(self, x: Any) -> Tensor:
@@ -317,9 +317,9 @@ class CholeskyCorrelation(Bijection):
 
 
 class CholeskyCovariance(Bijection):
-    """A lower triangle with a positive diagonal, of K rows, from K (K + 1) / 2 free numbers, row by row.
+    """A K x K lower triangle with a positive diagonal, from K (K + 1) / 2 free numbers, row by row.
 
-    The diagonal is the exponential of its numbers; the others are taken as they are.
+    The diagonal is the exponential of its free numbers; the other entries equal theirs.
 
     Examples
     --------
@@ -332,7 +332,7 @@ class CholeskyCovariance(Bijection):
     event = 1
 
     def _on_diagonal(self, x: Tensor) -> np.ndarray:
-        """Which of the numbers belong to the diagonal."""
+        """A mask of the numbers that belong to the diagonal."""
         k = _size(x.shape[-1], 1, type(self).__name__)
         rows, columns = np.tril_indices(k)
         return rows == columns
@@ -357,8 +357,8 @@ class CholeskyCovariance(Bijection):
 class PositiveDefinite(CholeskyCovariance):
     """A symmetric positive definite matrix L L', with L from `CholeskyCovariance`.
 
-    The determinant is that of the lower triangle: with l_1 ... l_K on the diagonal of L, it is 2**K times the product
-    of l_i**(K - i + 2).
+    The determinant counts the lower triangle: with l_1 ... l_K on the diagonal of L, it is 2**K times the product of
+    l_i**(K - i + 2).
 
     Examples
     --------
@@ -385,12 +385,12 @@ class PositiveDefinite(CholeskyCovariance):
 
 
 class Inverse(Bijection):
-    """The inverse of a bijection that keeps the number of numbers, such as a logit from an `Interval`.
+    """The inverse of a bijection that keeps the number of elements, such as a logit from an `Interval`.
 
     Parameters
     ----------
     of : Bijection
-        The bijection whose `inverse` is taken.
+        The bijection to invert.
 
     Examples
     --------
@@ -417,7 +417,7 @@ class Inverse(Bijection):
 class Chain(Bijection):
     """One bijection after the other: ``Chain(f, g).forward(x)`` is g(f(x)).
 
-    Only the last one may change the number of numbers.
+    Only the last one may change the number of elements.
 
     Examples
     --------
