@@ -1,4 +1,4 @@
-"""The table of primitives: every primitive is one row, and its opcode is the row's position."""
+"""The table of primitives: each primitive is one row, and its opcode is the row's position."""
 
 from __future__ import annotations
 

@@ -1,15 +1,14 @@
-"""What the table says of complex numbers: the rows that join them to pairs of reals, and who does not take them.
+"""Complex numbers in the table: rows that convert between complex numbers and pairs of reals, and rows for reals only.
 
-Derivatives pair a cotangent with a tangent as Re(ct * dz), without conjugation. Under this pairing the rule of an
-analytic row is the same text for real and complex numbers: its partials are analytic too. (Where the slope for reals
-is a primitive for reals only, the row has ``complex_partials`` beside it.) The rows below are linear over the reals
-only, and their transposes are
+Derivatives pair a cotangent with a tangent as Re(ct * dz), without conjugation. Under this pairing, an analytic row has
+the same rule for real and complex numbers: its partials are analytic, too. (If the real slope is a primitive for reals
+only, the row also has ``complex_partials``.) The rows below are linear over the reals only, and their transposes are
 
     conj               conj
     view_as_real       ct -> conj(view_as_complex(ct))
     view_as_complex    ct -> view_as_real(conj(ct))
 
-Everything else that is not analytic (abs, angle, sign ...) is composed of these and of rows on reals.
+All other functions that are not analytic (abs, angle, sign ...) are composed of these and of rows on reals.
 """
 
 from __future__ import annotations
@@ -22,8 +21,8 @@ COMPLEX = (
     structural("view_as_complex", "linear", summary="complex numbers of the pairs along the last axis", result="any"),
 )
 
-# Rows that refuse complex operands although NumPy, which orders them by real part first, would compute something:
-# complex numbers have no order, and what is not analytic has no partial.
+# Rows that refuse complex operands, although NumPy would order them by real part first. Complex numbers have no order,
+# and a function that is not analytic has no partial.
 REAL_ONLY = frozenset({
     "maximum", "minimum", "fmax", "fmin", "gt", "ge", "lt", "le", "sign", "round",
     "reduce_max", "reduce_min", "argmax", "argmin", "argsort",

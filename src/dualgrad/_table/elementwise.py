@@ -1,11 +1,11 @@
 """Rows of the elementwise family: scalar functions applied to every element, operands broadcast.
 
-``half_step`` (the slope of maximum: 1, 1/2 on ties, 0), ``step`` and ``pow_partial`` are primitives of their own so that
-slopes are formed without cancellation, and to any order. ``absorb_mul`` is the product of a partial with a tangent or
-cotangent: zero times anything is zero there, also beside inf and nan.
+``half_step`` (the slope of maximum: 1, 1/2 on ties, 0), ``step`` and ``pow_partial`` are separate primitives, so that
+slopes do not cancel at any order. ``absorb_mul`` is the product of a partial with a tangent or cotangent: in it, zero
+times anything is zero, also times inf and nan.
 
-Numbered partial derivatives: number z = n (n + 1) / 2 + j is the one of total order n, j of them by y, so that one more
-by x adds n + 1 and one more by y adds n + 2. One kernel then holds the derivatives of every order.
+Numbered partial derivatives: number z = n (n + 1) / 2 + j is the derivative of total order n, j of them by y. One more
+by x adds n + 1, and one more by y adds n + 2. So one kernel holds the derivatives of every order.
 """
 
 from __future__ import annotations

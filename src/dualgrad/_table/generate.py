@@ -1,7 +1,6 @@
-"""Writes what follows from tables: opcodes and scalar kernels, kinds of instructions, stubs of elementwise functions.
+"""Generates files from tables: opcodes and scalar kernels, kinds of instructions, stubs of elementwise functions.
 
-Run by ``setup.py`` before Cython. Files are rewritten only when their text changes, so builds stay
-incremental.
+``setup.py`` runs it before Cython. A file is rewritten only if its text changes, so builds stay incremental.
 """
 
 from __future__ import annotations
@@ -14,12 +13,12 @@ from . import ROWS, Row
 
 HEAD = "generated from src/dualgrad/_table, do not edit"
 TYPES = (("f64", "double", "NPY_DOUBLE"), ("f32", "float", "NPY_FLOAT"))
-CIRCLE = ("sin", "cos")  # one function gives both
+CIRCLE = ("sin", "cos")  # one function computes both
 COMPLEX_TYPES = (("c128", "dg_c128", "NPY_CDOUBLE"), ("c64", "dg_c64", "NPY_CFLOAT"))
 
 
 def opcodes() -> str:
-    """An enum of opcodes, one for each row in order, as a Cython declaration file."""
+    """A Cython declaration file with the enum of opcodes, one for each row in order."""
     lines = [f"# {HEAD}", "cdef enum:"]
     lines += [f"    OP_{row.name.upper()} = {code}" for code, row in enumerate(ROWS)]
     lines += [f"    N_OPS = {len(ROWS)}", ""]
@@ -48,24 +47,24 @@ def _kernel(row: Row) -> list[str]:
 
 
 def _function(row: Row, tag: str) -> str:
-    """The function of one number with the body of a vector kernel."""
+    """The function on one number with the body of a vector kernel."""
     return f"dg_{'circle' if row.name in CIRCLE else row.name}_{tag}_one"
 
 
 def _bodies(row: Row) -> list[tuple[str, str, str, str]]:
-    """The types a row has a body for, each with that body."""
+    """The types that a row has a body for, each with that body."""
     bodies = [(*kind, row.c) for kind in TYPES if kind[0] not in row.vector]
     bodies += [(*kind, row.c_complex) for kind in COMPLEX_TYPES]
     return [(tag, ctype, num, body) for tag, ctype, num, body in bodies if body]
 
 
 def _vectors(row: Row) -> list[tuple[str, str, str]]:
-    """The types a row has a vector kernel for."""
+    """The types that a row has a vector kernel for."""
     return [kind for kind in TYPES if kind[0] in row.vector]
 
 
 def kernels() -> str:
-    """Loops of every row with a kernel of its own, and the function that looks them up."""
+    """The loops of every row with its own kernel, and the function that looks them up."""
     rows = [(code, row) for code, row in enumerate(ROWS) if row.c or row.vector]
     out = [f"/* {HEAD} */"]
     for _, row in rows:
@@ -88,7 +87,7 @@ def kernels() -> str:
 
 
 def _functions(name: str, rows: list[tuple[int, Row]], choose: str, called: Callable[[Row, str], str]) -> list[str]:
-    """A function that looks up those of vector kernels."""
+    """A function that looks up functions of vector kernels."""
     out = [f"static dg_function {name}(int op, int typenum)", "{", "    switch (op) {"]
     for code, row in rows:
         functions = [(num, f"{choose}({called(row, tag)})") for tag, _, num in _vectors(row)]
@@ -102,7 +101,7 @@ def _declared(name: str, first: str, row: Row) -> str:
 
 
 def functions_stub() -> str:
-    """What `dualgrad.ops.math.elementwise` makes of the rows, for type checkers."""
+    """The stub of `dualgrad.ops.math.elementwise`, for type checkers."""
     names = [name for row in ROWS for name in (*row.functions, *row.classes)]
     lines = [f"# {HEAD}", "from typing import Any", "", "from ...tensor import Tensor"]
     lines += ["from ._rows import ElementwisePrimitive", "", "__all__ = ["]
@@ -115,7 +114,7 @@ def functions_stub() -> str:
 
 
 def methods_stub() -> str:
-    """The methods of `Tensor` that rows name, for type checkers."""
+    """The stub of the `Tensor` methods that rows name, for type checkers."""
     lines = [f"# {HEAD}", "from typing import Any", "", "from ._engine.transforms.tensor import Operators"]
     lines += ["from .tensor import Tensor", "", "class ElementwiseMethods(Operators):"]
     lines += [f"    {_declared(name, 'self', row)}" for row in ROWS for name in row.methods]
@@ -123,7 +122,7 @@ def methods_stub() -> str:
 
 
 def kinds(rows: str) -> str:
-    """The kinds of the executor's instructions, from the rows of instructions.def, as a Cython declaration file."""
+    """A Cython declaration file with the kinds of the executor's instructions, from the rows of instructions.def."""
     names = re.findall(r"^DG_INSTRUCTION\((\w+),", rows, re.MULTILINE)
     lines = ["# generated from ext/include/executor/instructions.def, do not edit"]
     lines += ['cdef extern from "executor/instruction.h":', "    enum:", *(f"        DG_{name}" for name in names), ""]
@@ -131,8 +130,8 @@ def kinds(rows: str) -> str:
 
 
 def rewrites(declarations: str) -> str:
-    """The names of the rewrites that rewrites.pxd declares, to be included."""
-    names = re.findall(r"^    ([A-Z_]+)$", declarations, re.MULTILINE)[:-1]  # the last one is their number
+    """A Cython include file with the names of the rewrites that rewrites.pxd declares."""
+    names = re.findall(r"^    ([A-Z_]+)$", declarations, re.MULTILINE)[:-1]  # the last one is their count
     lines = ["# generated from rewrites.pxd, do not edit", "cdef tuple REWRITES = ("]
     return "\n".join([*lines, *(f'    "{name.lower()}",' for name in names), ")", ""])
 

@@ -1,6 +1,6 @@
-"""The language of partial derivatives: what an expression may hold, checked with messages for whoever writes one.
+"""The language of partial derivatives: the allowed expressions, checked with helpful messages.
 
-The engine parses the same expressions into its own steps; here they are only read.
+The engine parses the same expressions into its own steps; this module only reads them.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ OPERATORS = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div"}
 
 
 def parsed(text: str) -> ast.expr:
-    """The tree of an expression."""
+    """Parse an expression to a tree."""
     return ast.parse(text, mode="eval").body
 
 
 def check_partial(where: str, text: str, operands: str, arities: Mapping[str, int]) -> None:
-    """Raise ValueError, with the remedy, for an expression that is no partial derivative.
+    """Raise ValueError, with advice, for an expression that is not a partial derivative.
 
     Parameters
     ----------
     where
-        What the message starts with.
+        The start of the message.
     operands
-        The letters that may stand for operands, a prefix of ``xyz``.
+        The letters that may name operands, a prefix of ``xyz``.
     arities
         The primitives that may be called, with their numbers of operands.
     """

@@ -1,15 +1,15 @@
 """One row of the table of primitives.
 
-A row states the mathematics of a primitive once. Everything else is derived from it: the opcode and the
-C kernels (``generate.py``, at build time), the dual, reverse and jet rules (the compiled engine), the public
-function, class and ``Tensor`` method (``dualgrad.ops``), the documentation and the tests.
+A row states the mathematics of a primitive once. Everything else is derived from it: the opcode and the C kernels
+(``generate.py``, at build time), the dual, reverse and jet rules (the compiled engine), the public function, class and
+``Tensor`` method (``dualgrad.ops``), the documentation and the tests.
 
-This package is pure data on the standard library alone, so that the build, the installed package, the
-documentation and the tests can all read it.
+This package is plain data and needs only the standard library, so the build, the installed package, the documentation
+and the tests can all read it.
 
-Partial derivatives are expressions in the operands ``x, y, z`` and the result ``out``, written with the names
-of primitives and ``+ - *  /``. They are parsed once, on first use, into a flat list of engine instructions;
-no Python code runs when a rule is applied.
+Partial derivatives are expressions in the operands ``x, y, z`` and the result ``out``, written with the names of
+primitives and ``+ - *  /``. They are parsed once, on first use, into a flat list of engine instructions; applying a
+rule runs no Python code.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ CONSTANTS = {
     "TWO_OVER_SQRT_PI": 2.0 / math.sqrt(math.pi),
 }
 
-#: A partial for which no formula is known, as opposed to None, a slope of zero: asking for it raises.
+#: A partial without a known formula, as opposed to None, a slope of zero: using it raises.
 UNDEFINED = "undefined"
 
 INF = math.inf
 
 
 class Row:
-    """The entry of one primitive, which does not change.
+    """The immutable entry of one primitive.
 
-    It is no dataclass, which would compile its methods whenever the package is imported.
+    It is not a dataclass, since that would compile its methods whenever the package is imported.
 
     Attributes
     ----------
@@ -44,54 +44,53 @@ class Row:
         The primitive's own name; its opcode is the position of the row in the table.
     family
         ``elementwise``, ``linear`` (in the first operand, or in every operand when ``variadic``),
-        ``bilinear``, ``selection`` (a reduction that picks elements) or ``constant`` (slope zero, or no slope
-        at all).
+        ``bilinear``, ``selection`` (a reduction that selects elements) or ``constant`` (slope zero, or no slope at
+        all).
     arity
         Number of operands; -1 when it varies.
     c
         Scalar body of the kernel in C, on ``x, y, z`` of type ``T``, or None.
     c_quick
-        A cheaper body that gives the same number wherever it does not give nan: arrays are tried with it.
+        A cheaper body that gives the same number or nan: kernels try it first.
     c_complex
-        The same as ``c`` for complex numbers, on parts ``x.re, x.im``, where no NumPy loop serves.
+        The same as ``c`` for complex numbers, on parts ``x.re, x.im``, for types without a NumPy loop.
     vector
         Types (``f64``, ``f32``) served by a vector kernel of the row's name, from ``ext/include/dg_vector_*.h``.
-    ufunc
+    Name of the NumPy ufunc whose inner loops serve the types without a kernel above, or None.
         Name of the NumPy ufunc whose inner loops serve the types that the kernels above do not, or None.
     partials
-        One expression for each operand, elementwise family only. None: the slope is zero. ``UNDEFINED``: no formula
-        is known, and the derivative by this operand raises ``NotImplementedError``.
+        One expression for each operand, elementwise family only. None: the slope is zero. ``UNDEFINED``: no formula is
+        known, and the derivative by this operand raises ``NotImplementedError``.
     complex_partials
-        The same for complex operands, where the slopes in ``partials`` are primitives for reals only.
+        The same for complex operands, if the slopes in ``partials`` are primitives for reals only.
     result
-        ``same`` (type of the operands), ``bool``, ``int`` or ``any`` (the primitive decides).
+        ``same`` (type of the operands), ``bool``, ``int`` or ``any`` (decided by the primitive).
     keeps_ints
-        Integers are differentiated formally through this primitive (they stay integers).
+        True if integers stay integers in the primitive and its formal derivative.
     takes_ints
-        Defined on integers, with an integer result; elsewhere integers become float32 first.
+        True if it is defined on integers, with an integer result; otherwise integers become float32 first.
     domain
-        Where it is defined and smooth: one interval for each operand, for tests and documentation.
+        The domain of definition and smoothness: one interval for each operand, for tests and documentation.
     function, cls, method
         Public names: in ``dualgrad.ops``, as a primitive class, as a ``Tensor`` method.
     aliases
-        Second names, as NumPy and MindSpore spell them: of the function and as methods; where they begin with a
-        capital letter, of primitive classes.
+        Second names, as NumPy and MindSpore spell them: of the function and as methods; names that begin with a capital
+        letter are primitive classes.
     written_out
-        The function has settings and is written out in ``dualgrad.ops``; the row makes the class only.
+        True if the function has settings and is defined in ``dualgrad.ops``; the row makes only the class.
     summary, slope_note
-        Documentation: what it computes, and the convention where the derivative needs one.
+        Documentation: the function in words, and the convention where the derivative needs one.
     example
         Operands and printed result of the docstring's example; the numbers do not come from this library.
     exact
-        The function in ``x, y, z`` and mpmath's ``mp``, without cancellation: what values and derivatives
-        are measured against.
+        The function in ``x, y, z`` and mpmath's ``mp``, without cancellation: the reference for values and derivatives.
     reach
-        An expression of the same kind: how far each operand may move without meeting a kink, a jump or a
-        singular point inside the domain; 0 at one.
+        An expression of the same kind: the distance that each operand may move without meeting a kink, a jump or a
+        singular point inside the domain; 0 at such a point.
     orders
-        For operands whose slope is undefined: the values they take in tests.
+        For operands with an undefined slope: their values in tests.
     points
-        Hard operands that the domain does not tell of, for tests: one number, or one tuple, for each.
+        Hard operands that the domain does not show, for tests: one number, or one tuple, for each.
     """
 
     name: str
@@ -133,7 +132,7 @@ class Row:
 
     @property
     def functions(self) -> tuple[str, ...]:
-        """The public functions that are this primitive and nothing else, the first one's second names after it."""
+        """The public functions that equal this primitive; second names follow the first one."""
         if self.function is None or self.written_out:
             return ()
         return self.function, *(name for name in self.aliases if not name[0].isupper())
@@ -150,12 +149,12 @@ class Row:
 
     @property
     def differentiable(self) -> tuple[int, ...]:
-        """The operands by which there are derivatives, zero among them."""
+        """The operands that derivatives can be taken by, including zero ones."""
         return tuple(i for i, partial in enumerate(self.partials) if partial != UNDEFINED)
 
 
 def elementwise(name: str, *partials: str | None, domain: tuple[Any, ...] | None = None, **rest: Any) -> Row:
-    """A row of the elementwise family; as many operands as partials, the domain of one may stand bare."""
+    """An elementwise row, with an operand for each partial. A single operand's domain may be a bare pair."""
     domain = domain or ((-INF, INF),) * len(partials)
     if not isinstance(domain[0], tuple):
         domain = (domain,)
@@ -164,5 +163,5 @@ def elementwise(name: str, *partials: str | None, domain: tuple[Any, ...] | None
 
 
 def structural(name: str, family: str, arity: int = 1, **rest: Any) -> Row:
-    """A row whose rule is more than a partial: the engine has it by name."""
+    """A row whose rule is more than a partial; the engine finds the rule by name."""
     return Row(name, family, arity, **rest)

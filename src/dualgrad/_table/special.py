@@ -1,9 +1,9 @@
 """Rows of special functions, each closed under differentiation.
 
-Families have orders as their first operands, by which there is no derivative: that of the function itself
-(``polygamma``, ``bessel_j``), or how often it was differentiated (``..._derivative``). Slopes are written so that no
-digits cancel: ``erfinv_slope`` is a function of its own, and functions scaled by an exponential differentiate into
-integrals (``..._decay``).
+Families have orders as first operands, which have no derivatives: the order of the function itself (``polygamma``,
+``bessel_j``), or the number of differentiations (``..._derivative``). Slopes are written so that no digits cancel:
+``erfinv_slope`` is a separate function, and functions scaled by an exponential differentiate into integrals
+(``..._decay``).
 """
 
 from __future__ import annotations

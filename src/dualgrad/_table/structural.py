@@ -1,11 +1,11 @@
 """Rows whose rule is a structure rather than a scalar partial: shapes, sums, products, indices.
 
-``linear`` rows are linear in their first operand (in every operand when ``variadic``); the engine knows the
-transpose of each by name. ``selection`` rows pick elements; ties share the slope in equal parts. ``constant``
-rows have no slope. Parameters (axes, shapes, index patterns) are static; index *arrays* are operands.
+``linear`` rows are linear in their first operand (in every operand when ``variadic``); the engine finds the transpose
+of each by name. ``selection`` rows select elements; ties share the slope equally. ``constant`` rows have no slope.
+Parameters (axes, shapes, index patterns) are static; index *arrays* are operands.
 
-Here are the primitives that files of the engine name by their opcodes, which the build gives out. The primitives
-themselves are in ``ext/dualgrad/_engine/structural``; a primitive whose opcode no other file names brings its row along.
+This file has the primitives whose opcodes engine files use by name; the build assigns the opcodes. The primitives
+themselves are in ``ext/dualgrad/_engine/structural``. A primitive whose opcode no other file names defines its own row.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ CONSTANT = (
     structural("count_nonzero", "constant", result="int", summary="number of elements that are not 0"),
 )
 
-# Instructions of the tape that stand for a whole inner transform or a user's rule; they have no kernel.
+# Instructions of the tape that contain a whole inner transform or a user's rule; they have no kernel.
 COMPOSITE = (
     structural("subtape", "composite", -1, result="any", summary="a transform run inside another, as one node"),
     structural("custom", "composite", -1, result="any", summary="a function with a rule of its own"),

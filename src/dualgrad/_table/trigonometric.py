@@ -1,10 +1,10 @@
 """Rows of the circular and hyperbolic functions, and of the plane: angle and distance of a point.
 
-Slopes of the inverse functions are primitives of their own, and their slopes are products of x and themselves: no
-difference of near numbers appears in them, nor does a square overflow, at any order. (In that of asinh, x * out would be
-harmless at first, but its own derivatives cancel; ``direction(x, 1)`` is the same number with exact ones.)
+Slopes of the inverse functions are separate primitives, and their slopes are products of x and themselves: at no order
+do they contain a difference of near numbers or a square that overflows. (For asinh's slope, x * out would be harmless
+at first, but its derivatives cancel; ``direction(x, 1)`` is the same number with exact derivatives.)
 
-Complex slopes are formulas. ``x - -1`` stands in them where ``1 + x`` would lose the sign of a zero imaginary part,
+Complex slopes are formulas. They contain ``x - -1``, since ``1 + x`` would lose the sign of a zero imaginary part,
 which chooses the side of a branch cut.
 """
 
@@ -76,8 +76,8 @@ _SLOPES = (
                 summary="1 / (1 - x*x)"),
 )  # fmt: skip
 
-# A point of the plane. First derivatives of its distance and its angle are hot, and have kernels that the compiler
-# vectorises; those of every higher order are one kernel, by number (see elementwise.py).
+# A point of the plane. First derivatives of its distance and angle are hot, and have kernels that the compiler
+# vectorises; one kernel computes all higher orders, by number (see elementwise.py).
 _PLANE = (
     elementwise("direction", "hypot_partial(x, y, 3)", "hypot_partial(x, y, 4)", c="dg_direction(x, y)",
                 summary="x / hypot(x, y)", slope_note="0 at the origin"),

@@ -1,8 +1,8 @@
 """Implicit functions: roots, fixed points, linear solves and minimisers, differentiated at the solution.
 
-If F(x, a) = 0 defines x(a), the derivative of x follows from those of F at the solution: F_x dx = -F_a da. It does not
-depend on the solver, so any solver will do, and nothing of its work is kept. The rules consist of operators that are
-differentiated in turn, so there are derivatives of every order, in every mode.
+If F(x, a) = 0 defines x(a), the derivative of x follows from the derivatives of F at the solution: F_x dx = -F_a da. It
+does not depend on the solver, so any solver will do, and its intermediate values are not kept. The rules consist of
+differentiable operators, so derivatives of every order exist, in every mode.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""An equation given as a function: its operands, and its value and Jacobian for operands of any kind."""
+"""An equation given as a function: its operands, its value, and its Jacobian."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = ["Layout", "Problem", "check_callable", "constants", "numbers", "pulle
 Array = np.ndarray[Any, Any]
 
 LOOKED_AT = 256  # the condition of larger Jacobians is not computed
-SURE = 1e-3  # a condition, in units of the working precision, that no singular matrix seems to have
+SURE = 1e-3  # a condition number, in units of the precision, that rules out a singular matrix
 
 
 class Layout:
@@ -51,7 +51,7 @@ class Layout:
         self.size: int = sum(self.sizes)
 
     def vector(self, nest: Any, what: str = "") -> Tensor:
-        """The tensors of a pytree as one vector."""
+        """Join the tensors of a pytree to one vector."""
         tensors = _in_order(self.template, nest)
         if what and [t.shape for t in tensors] != self.shapes:
             given = f"shapes {[t.shape for t in tensors]}" if tensors else f"a {type(nest).__name__} without Tensors"
@@ -63,7 +63,7 @@ class Layout:
         return parts[0] if len(parts) == 1 else concat(parts)
 
     def nest(self, vector: Tensor) -> Any:
-        """The pytree of a vector."""
+        """Split a vector into the pytree."""
         parts, start = [], 0
         for shape, length in zip(self.shapes, self.sizes, strict=True):
             part = vector if length == self.size else vector[start : start + length]
@@ -73,7 +73,7 @@ class Layout:
 
 
 def _in_order(template: Any, nest: Any) -> list[Tensor]:
-    """The tensors of a pytree; those of a dict in the order of the keys of a template."""
+    """The tensors of a pytree, with dicts in the key order of a template."""
     children = beside(template, nest)
     if children is None:
         return tensors_of(nest)
@@ -81,7 +81,7 @@ def _in_order(template: Any, nest: Any) -> list[Tensor]:
 
 
 def _key(value: Any) -> Any:
-    """The key of a function without the tensors that it closes over, which are operands."""
+    """A key for a function. Tensors in its closure do not count, since they are operands."""
     if isinstance(value, Tensor):
         return Tensor
     if isinstance(value, Transformed):
@@ -97,7 +97,7 @@ def _key(value: Any) -> Any:
 
 
 def constants(nest: Any) -> Any:
-    """The key of what arguments hold beside tensors, which are operands."""
+    """A key for the arguments. Tensors do not count, since they are operands."""
     if isinstance(nest, Tensor):
         return Tensor
     if isinstance(nest, dict):
@@ -121,7 +121,8 @@ def constants(nest: Any) -> Any:
 class Problem:
     """An equation F(x, ...) = 0: a parameter of the primitives below, compared by value.
 
-    Operands of the primitives are the start, as a vector, the tensors among the arguments of F, and those it reads.
+    The operands of the primitives are the start as a vector, the tensors among the arguments of F, and the tensors that
+    F reads.
     """
 
     solver: Any
@@ -150,8 +151,8 @@ class Problem:
         self.tol: float = float(np.sqrt(np.finfo(self.dtype).eps)) if tol is None else real_number(name, "tol", tol)
         self.args: Any = template_of(args)
         self.count: int = len(tensors_of(args))
-        self.judged: Callable[..., Any] | None = None  # the loss of which F is the gradient, and F
-        self.repeats: bool = recording()  # a program holds this, and its guards see to it that nothing changes
+        self.judged: Callable[..., Any] | None = None  # the loss whose gradient is F, together with F
+        self.repeats: bool = recording()  # a program holds this, and its guards detect changes
         self.programs: dict[str, Callable[..., Any]] = {}
         self.inside, self.captured, out = explored(name, fn, (x, *args))
         matched(name, x, out, "what the function returns")
@@ -177,13 +178,13 @@ class Problem:
         return self.inside.run(list(operands[1 + self.count :]), fn, self.layout.nest(x), *args)
 
     def value(self, x: Tensor, operands: tuple[Tensor, ...]) -> Tensor:
-        """F as a vector."""
+        """Evaluate F as a vector."""
         return self.layout.vector(self.run(self.fn, x, operands), "the function")
 
     def sample(self) -> tuple[int, Array]:
-        """A hash of what F is computed from beside its operands, and F at some numbers, the same for all operands.
+        """A hash of the data that F reads beside its operands, and F at fixed numbers, whatever the operands are.
 
-        They tell functions apart that read other variables, attributes and arrays.
+        They distinguish functions that read different variables, attributes and arrays.
         """
         given = [numbers(shape, dtype) for shape, dtype in self.shapes]
         x = self.layout.nest(numbers((self.layout.size,), self.dtype))
@@ -192,19 +193,19 @@ class Problem:
         def value(x: Any, *args: Any) -> Tensor:
             try:
                 return self.layout.vector(self.fn(x, *args))
-            except Exception:  # F need not be defined there
+            except Exception:  # F may be undefined there
                 return Tensor(np.zeros(0))
 
         found, noted = self.inside.noted_run(given[self.count :], value, x, *args)
         return noted, found.asnumpy()
 
     def solution(self, vector: Tensor) -> Any:
-        """The pytree of a solution. A derivative runs F later."""
+        """The pytree of a solution. Freezes F, since a derivative runs it later."""
         self.fn = closed(self.fn)
         return self.layout.nest(vector)
 
     def unchanged(self) -> None:
-        """Raise if F is another function than when the equation was solved: a derivative would be of another root."""
+        """Raise if F has changed since the equation was solved: a derivative would belong to another root."""
         (noted, found), (before, value) = apart(self.sample)(), self.sampled
         if noted != before or found.shape != value.shape or not np.allclose(found, value, 1e-5, 0.0, equal_nan=True):
             raise RuntimeError(
@@ -214,7 +215,7 @@ class Problem:
             )
 
     def jacobian(self, x: Tensor, operands: tuple[Tensor, ...]) -> Tensor:
-        """F_x as a matrix; an error if it is singular."""
+        """F_x as a matrix. Raises if it is singular."""
         return _engine.inspect(_jacobian(lambda x: self.value(x, operands), x), self.check)
 
     def check(self, matrix: Array) -> None:
@@ -231,7 +232,7 @@ class Problem:
             )
 
     def evaluated(self, what: str, fn: Callable[..., Any]) -> Callable[..., Any]:
-        """A function of the unknown and the operands, which is a program in a program: solvers call it often."""
+        """A function of the unknown and the operands, which solvers call often: a program inside a program."""
         if not self.repeats:
             return fn
         if what not in self.programs:
@@ -241,7 +242,7 @@ class Problem:
         return self.programs[what]
 
     def plain(self, operands: tuple[Tensor, ...]) -> tuple[Callable[[Array], Array], Callable[[Array], Array]]:
-        """F and F_x of NumPy arrays, for solvers."""
+        """F and F_x as functions of NumPy arrays, for solvers."""
         value = self.evaluated("the value", lambda x, *operands: self.value(x, operands))
         matrix = self.evaluated("the Jacobian", lambda x, *operands: _jacobian(lambda x: self.value(x, operands), x))
 
@@ -254,7 +255,7 @@ class Problem:
         return f, jac
 
     def solve(self, *arrays: Array) -> Array:
-        """The solution for given operands."""
+        """Solve the equation for given operands."""
         operands = tuple([Tensor._owning(a) for a in arrays])
         f, jac = self.plain(operands)
         start = arrays[0]
@@ -280,7 +281,7 @@ class Problem:
         return np.asarray(x, self.dtype)
 
     def plain_loss(self, operands: tuple[Tensor, ...]) -> Callable[[Array], tuple[float, Array]]:
-        """The loss and its gradient, of NumPy arrays."""
+        """The loss and its gradient, as a function of NumPy arrays."""
 
         def found(x: Tensor, *operands: Tensor) -> tuple[Tensor, Tensor]:
             assert self.judged is not None
@@ -303,7 +304,7 @@ class Problem:
 
 
 def numbers(shape: tuple[int, ...], dtype: Any) -> Tensor:
-    """Some numbers at which functions are told apart: zeros for integers, which may be positions."""
+    """Fixed numbers that distinguish functions: zeros for integers, which may be positions."""
     size = int(np.prod(shape, dtype=int))
     found = np.linspace(0.5, 1.0, size) if np.dtype(dtype).kind in "fc" else np.zeros(size)
     return Tensor(found.astype(dtype).reshape(shape))

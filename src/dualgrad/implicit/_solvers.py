@@ -19,12 +19,12 @@ ROOT_OF_EPS = {np.dtype(t): float(np.sqrt(np.finfo(t).eps)) for t in (np.float32
 
 
 def solved(matrix: Array, r: Array) -> Array:
-    """The solution of a linear system with one right-hand side."""
+    """Solve a linear system with one right-hand side."""
     return solution(matrix, r[:, None])[:, 0]
 
 
 def condition(matrix: Array) -> Any:
-    """The condition of matrices in the norm of column sums; inf if one is singular."""
+    """The condition number of matrices in the column-sum norm; inf if one is singular."""
     try:
         inverse = solution(matrix, np.eye(matrix.shape[-1], dtype=matrix.dtype))
     except np.linalg.LinAlgError:
@@ -34,9 +34,9 @@ def condition(matrix: Array) -> Any:
 
 
 def is_definite(matrix: Array, least: float) -> bool:
-    """Whether an elimination proves that x^T A x >= least x^T x, so that no singular value is smaller.
+    """True if an elimination proves that x^T A x >= least x^T x, so that no singular value is smaller.
 
-    Where numbers leave the range, or are too small to be normal, rounding is no part of `least`: nothing is proved.
+    It proves nothing if numbers overflow or become subnormal, since `least` does not cover that rounding.
     """
     if matrix.ndim != 2 or matrix.dtype not in ROOT_OF_EPS or least < np.finfo(matrix.dtype).tiny:
         return False
@@ -51,7 +51,7 @@ def is_definite(matrix: Array, least: float) -> bool:
 
 
 def answer(name: str, found: Any, start: Array) -> Array:
-    """The solution that a solver returned, by itself or in an object that says whether it converged."""
+    """The solution from a solver's result, which may be an object that says whether it converged."""
     if getattr(found, "success", True) is False:
         raise RuntimeError(f"{name}: the solver did not converge: {getattr(found, 'message', 'it does not say why')}")
     x = np.asarray(getattr(found, "x", found))
@@ -61,7 +61,7 @@ def answer(name: str, found: Any, start: Array) -> Array:
 
 
 def scipy_root(name: str, method: str) -> Callable[..., Any]:
-    """A method of SciPy's as a solver."""
+    """Make a solver of a SciPy method."""
     try:
         from scipy import optimize
     except ImportError:
@@ -70,9 +70,9 @@ def scipy_root(name: str, method: str) -> Callable[..., Any]:
 
 
 def _halved(x: Array, step: Array, times: int) -> Iterator[Array]:
-    """Where ever smaller steps lead, as long as they lead anywhere.
+    """Yield the points after smaller and smaller steps, while they still move.
 
-    Close to a solution a whole step leads nearer to it, unless only rounding is left; then smaller ones are no better.
+    Near a solution a whole step improves it, unless only rounding is left; then smaller steps do not help either.
     """
     for _ in range(times):
         after = moved(x, step)
@@ -124,9 +124,10 @@ def iterated(f: Any, x: Array, limit: int) -> Array:
 
 
 def _downhill(hessian: Array, r: Array) -> Array:
-    """Newton's step with the absolute values of the eigenvalues, raised to a least one.
+    """Newton's step with the absolute values of the eigenvalues, raised to a lower bound.
 
-    That is a part of the largest element, whatever the unit of the loss. A Hessian of zeros has no unit: 1 is taken.
+    The bound is a fraction of the largest element, so it scales with the loss. For a Hessian of zeros the fraction is
+    of 1.
     """
     hessian = symmetric_part(hessian)
     least = ROOT_OF_EPS[r.dtype] * (size(hessian) or 1.0)
@@ -138,7 +139,7 @@ def _downhill(hessian: Array, r: Array) -> Array:
 
 
 def _above(hessian: Array, r: Array, least: float) -> Array:
-    """Newton's step; LinAlgError if not all eigenvalues are above the least one."""
+    """Newton's step. Raises LinAlgError unless all eigenvalues are above the lower bound."""
     found = solve_definite(hessian, r[:, None], least)
     if found is not None:
         return found[:, 0]
@@ -147,7 +148,7 @@ def _above(hessian: Array, r: Array, least: float) -> Array:
 
 
 def minimised(judged: Any, jac: Any, x: Array, limit: int) -> Array:
-    """Newton's method on the gradient, downhill; `judged` gives the loss and its gradient."""
+    """Newton's method on the gradient, downhill; `judged` returns the loss and its gradient."""
     (value, r), before = judged(x), 0.0
     for _ in range(limit):
         if size(r) in (0.0, np.inf):
@@ -160,7 +161,7 @@ def minimised(judged: Any, jac: Any, x: Array, limit: int) -> Array:
             if value_after < value or (value_after == value and size(r_after) < size(r)):
                 break
         else:
-            after = x - step  # near the minimum the loss is constant, the gradient not yet 0
+            after = x - step  # near the minimum the loss is constant while the gradient is not yet 0
             value_after, r_after = judged(after)
             if not size(r_after) < size(r):
                 break

@@ -35,14 +35,14 @@ class LinearProblem(Problem):
         return other
 
     def value(self, x: Tensor, operands: tuple[Tensor, ...]) -> Tensor:
-        """The matrix times a vector."""
+        """Multiply the matrix by a vector."""
         if not self.transposed:
             return super().value(x, operands)
         product = super().value
         return pulled_back(self.name, lambda v: (product(v, operands),), [x], (0,), (x,))[0]
 
     def solve(self, *arrays: Array) -> Array:
-        """The solution for given operands."""
+        """Solve the equation for given operands."""
         f, jac = self.plain(tuple([Tensor._owning(a) for a in arrays]))
         b = arrays[0]
         if self.solver is None:
@@ -86,37 +86,37 @@ _linear: extend.Primitive = extend.primitive(
 
 
 def linear_solve(A: Any, b: Any, solver: Callable[..., Any] | None = None, *, tol: float | None = None) -> Any:
-    """Solve A x = b, differentiably in b, in A and in all that A reads.
+    """Solve A x = b, differentiably in b, in A and in all tensors that A reads.
 
     Parameters
     ----------
     A : Tensor, floating numpy.ndarray or callable
         A square matrix, or a linear function of x in the nesting of `b`.
     b : Tensor, or pytree of tensors of one float type
-        The right-hand side; floating numbers and arrays are tensors of their type.
+        The right-hand side; floating numbers and arrays become tensors of their type.
     solver : callable, optional
-        ``solver(matvec, b)`` for a function of NumPy vectors and a vector returns the solution. It is called with the
-        transposed matrix too. By default the matrix is formed and factorised.
+        ``solver(matvec, b)``, with a function of NumPy vectors and a vector, returns the solution. It is also called
+        with the transposed matrix. By default the matrix is formed and factorised.
     tol : float, optional
-        The largest residual of a solution, relative to b; by default the square root of the precision of the type.
+        The largest residual of a solution, relative to b; by default the square root of the type's precision.
 
     Returns
     -------
     Tensor or pytree
-        The solution, in the nesting of `b`.
+        The solution, nested like `b`.
 
     Raises
     ------
     numpy.linalg.LinAlgError
         If the matrix is singular.
     RuntimeError
-        If the solver's answer is none.
+        If the solver's answer does not solve the system.
     TypeError, ValueError
         If A is neither a matrix nor a function, or shapes do not fit.
 
     Notes
     -----
-    From A x = b follows A dx = db - dA x. Every derivative is a further solve, with A or its transpose.
+    A x = b implies A dx = db - dA x. Every derivative is another solve, with A or its transpose.
 
     Examples
     --------

@@ -51,45 +51,45 @@ def root(
     tol: float | None = None,
     max_iterations: int = 100,
 ) -> Any:
-    """Solve ``F(x, *args) = 0``, differentiably in the arguments and in all that F reads.
+    """Solve ``F(x, *args) = 0``, differentiably in the arguments and in all tensors that F reads.
 
     Parameters
     ----------
     F : callable
-        Returns as many numbers as there are unknowns, in the nesting of `x0`.
+        Returns as many numbers as there are unknowns, nested like `x0`.
     x0 : Tensor, or pytree of tensors of one float type
-        Where to start; a float or an array of floats is a tensor of its type. Nothing is differentiated by it.
+        The starting point; a float or an array of floats becomes a tensor of its type. It is not differentiated by.
     *args
-        Tensors, or pytrees of them. Numbers and arrays stay as they are.
+        Tensors, or pytrees of tensors. Numbers and arrays are constants.
     solver : callable or str, optional
-        ``solver(f, x0)`` for a function of NumPy vectors and a start returns the solution, or an object with it as
-        ``x`` (and ``success``), as SciPy's functions do. A str: that method of ``scipy.optimize.root``. By default
-        Newton's method with halved steps.
+        ``solver(f, x0)``, with a function of NumPy vectors and a start, returns the solution, or an object with the
+        solution as ``x`` (and ``success``), like SciPy's functions. A str: that method of ``scipy.optimize.root``. By
+        default Newton's method with halved steps.
     tol : float, optional
-        The largest residual of a solution, relative to that at the start if that is above 1; by default the square
-        root of the precision of the type. The default solver goes on until only rounding is left.
+        The largest residual of a solution, relative to the residual at the start if that is above 1; by default the
+        square root of the type's precision. The default solver continues until only rounding is left.
     max_iterations : int, default 100
-        For the default solver.
+        The limit of the default solver.
 
     Returns
     -------
     Tensor or pytree
-        The solution, in the nesting of `x0`.
+        The solution, nested like `x0`.
 
     Raises
     ------
     RuntimeError
-        If no solution was found; if F gives tensors outside new values, or draws random numbers.
+        If no solution was found; if F assigns to outside tensors, or draws random numbers.
     numpy.linalg.LinAlgError
-        If a derivative is taken where the Jacobian F_x is singular.
+        In a derivative, if the Jacobian F_x is singular.
     TypeError, ValueError
         If the unknowns are not of one float type, or F returns other shapes.
 
     Notes
     -----
-    From F(x(a), a) = 0 follows F_x dx = -F_a da (the implicit function theorem). Gradients solve with the transpose of
-    F_x, Taylor coefficients with F_x for every degree. The derivatives are those of the exact solution, evaluated at
-    the one that was found: their error is about as large as its error.
+    F(x(a), a) = 0 implies F_x dx = -F_a da (the implicit function theorem). Gradients solve with the transpose of F_x,
+    Taylor coefficients with F_x for every degree. The formulas hold for the exact solution and are evaluated at the
+    computed one: their error is about as large as the solution's.
 
     Examples
     --------
@@ -113,18 +113,18 @@ def fixed_point(
     tol: float | None = None,
     max_iterations: int = 10000,
 ) -> Any:
-    """Solve ``x = T(x, *args)``, differentiably in the arguments and in all that T reads.
+    """Solve ``x = T(x, *args)``, differentiably in the arguments and in all tensors that T reads.
 
     Parameters
     ----------
     T : callable
-        Returns tensors in the nesting of `x0`.
+        Returns tensors, nested like `x0`.
     x0, *args, tol
         As for `root`.
     solver : callable or str, optional
-        As for `root`, for the function x - T(x). By default x is replaced by T(x) until it stands still.
+        As for `root`, for the function x - T(x). By default x is replaced by T(x) until it no longer changes.
     max_iterations : int, default 10000
-        For the default solver.
+        The limit of the default solver.
 
     Returns
     -------
@@ -166,21 +166,21 @@ def argmin(
     tol: float | None = None,
     max_iterations: int = 100,
 ) -> Any:
-    """The minimiser of a loss, differentiably in the other arguments and in all that the loss reads.
+    """Minimise a loss, differentiably in the other arguments and in all tensors that the loss reads.
 
     Parameters
     ----------
     inner_loss : callable
         ``inner_loss(x, *args)`` returns one number.
     x0, *args, tol, max_iterations
-        As for `root`; `tol` is for the gradient.
+        As for `root`; `tol` applies to the gradient.
     solver : callable or str, optional
         As for `root`, for the gradient. By default Newton's method, downhill.
 
     Returns
     -------
     Tensor or pytree
-        The minimiser that was found: a root of the gradient.
+        The computed minimiser: a root of the gradient.
 
     Raises
     ------
@@ -189,7 +189,7 @@ def argmin(
 
     Examples
     --------
-    Ridge regression, and how its weights change with the penalty:
+    Ridge regression, and the derivative of its weights by the penalty:
 
     >>> import dualgrad as dg
     >>> X = dg.Tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 7.0]], dg.float64)

@@ -1,6 +1,6 @@
 """Differential operators: Laplacian, biharmonic, mixed partials, any linear operator; divergence and curl.
 
-Each is one evaluation of the function in the smallest algebra that holds the operator (`algebras`), or another way if
+Each is one evaluation of the function in the smallest algebra that holds the operator (`algebras`), or another method
 that costs less (`planner`).
 """
 

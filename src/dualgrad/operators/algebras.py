@@ -1,13 +1,12 @@
 """The smallest algebra of an operator.
 
-Let polynomials q(t) act on a symbol p(xi) by differentiation, q(d/dxi) p. Those that send p to zero form an ideal
-Ann(p), and A_p = R[t] / Ann(p) is the smallest algebra in which one evaluation of f at x + t gives p(d) f(x), as
-l(f(x + t)) with l(q) = (q(d/dxi) p)(0). Its dimension is that of the space that p and all its derivatives span (the
-inverse system of Macaulay). For several operators at once the ideals are intersected: q then stands for the tuple of
-all q(d/dxi) p_j.
+Let polynomials q(t) act on a symbol p(xi) by differentiation, q(d/dxi) p. Polynomials that map p to zero form an ideal
+Ann(p), and A_p = R[t] / Ann(p) is the smallest algebra in which one evaluation of f at x + t gives p(d) f(x), as l(f(x
++ t)) with l(q) = (q(d/dxi) p)(0). Its dimension is the dimension of the span of p and all its derivatives (the inverse
+system of Macaulay). For several operators at once the ideals are intersected: q then acts on the tuple of all p_j.
 
-The table of products is found by linear algebra over the rationals: monomials t^b that are independent of those of
-lower degree form the basis; the others are combinations of it.
+The product table is found by linear algebra over the rationals: monomials t^b that are independent of lower-degree ones
+form the basis; the others are combinations of it.
 """
 
 from __future__ import annotations
@@ -32,10 +31,10 @@ Vector = dict[tuple[int, Index], Fraction]
 
 @dataclass(frozen=True)
 class Scheme:
-    """An algebra, the element that x is moved by, and how derivatives are read off a result.
+    """An algebra, the element that x is moved by, and the extraction of derivatives from a result.
 
-    `seeds` has for each block the directions (size, D), or None; `reads` for each operator the factor of each block's
-    coefficient; `pure` the partial derivatives that stand in one place: (block, number in the block, factor).
+    `seeds` has the directions (size, D) of each block, or None; `reads` has for each operator the factor of each
+    block's coefficient; `pure` locates single partial derivatives: (block, number in the block, factor).
     """
 
     algebra: Algebra
@@ -55,7 +54,7 @@ class _Span:
         self.size = 0
 
     def coordinates(self, v: Vector) -> dict[int, Fraction] | None:
-        """The coordinates of a vector. None where it is independent: it is then number `size - 1` of the basis."""
+        """The coordinates of a vector. An independent vector is added as number `size - 1`, and None returned."""
         rest = dict(v)
         made: dict[int, Fraction] = {}
         for pivot in [p for p in self.rows if p in rest]:
@@ -87,7 +86,7 @@ class _Span:
 
 
 def _differentiated(vector: Vector, i: int) -> Vector:
-    """The derivative of polynomials by variable i."""
+    """Differentiate polynomials by variable i."""
     return {(j, a[:i] + (a[i] - 1,) + a[i + 1 :]): c * a[i] for (j, a), c in vector.items() if a[i]}
 
 
@@ -119,7 +118,7 @@ def _quotient(symbols: Sequence[Symbol]) -> tuple[list[Index], list[Vector], lis
 
 
 def _weights(basis: list[Index], times: list[list[dict[int, Fraction]]]) -> tuple[int, ...] | None:
-    """Degrees of the variables for which all products are homogeneous; None if there are none."""
+    """Degrees of the variables that make all products homogeneous; None if there are none."""
     dimensions = len(times)
     equations = []
     for i, products in enumerate(times):
@@ -138,7 +137,7 @@ def _weights(basis: list[Index], times: list[list[dict[int, Fraction]]]) -> tupl
 
 
 def _pure(basis: list[Index], times: list[list[dict[int, Fraction]]]) -> dict[Index, tuple[int, int, float]]:
-    """Basis monomials that no other monomial contributes to: their coefficients are partial derivatives."""
+    """Basis monomials without contributions from other monomials: their coefficients are partial derivatives."""
     sources: list[list[tuple[int, int]]] = [[] for _ in basis]
     for i, products in enumerate(times):
         for b, found in enumerate(products):
@@ -171,7 +170,7 @@ def _apolar(items: tuple[tuple[tuple[Index, Fraction], ...], ...], name: str) ->
     dimensions = len(times)
     products: list[tuple[int, int, int, float]] = []
     table: list[list[dict[int, Fraction]]] = []
-    for monomial in basis:  # products of t^b with the whole basis, from those of a monomial of one degree less
+    for monomial in basis:  # products of t^b with the basis, from those of a monomial of one degree less
         i = next((m for m, e in enumerate(monomial) if e), None)
         if i is None:
             table.append([{k: Fraction(1)} for k in range(len(basis))])
@@ -223,7 +222,7 @@ def gradient_scheme(dimensions: int) -> Scheme:
 
 
 def quadratic_scheme(symbol: Symbol) -> Scheme:
-    """The algebra of an operator of second order: rank + 2 channels, those of first order in one array.
+    """The algebra of a second-order operator: rank + 2 channels, with the first-order ones in one array.
 
     With the second-order part sum +-(L_i . d)^2, each L_i is the direction of one e_i, and e_i e_j = +-delta_ij s.
     """

@@ -1,6 +1,6 @@
 """Unbiased estimates of operators in very many variables, from random directions or terms.
 
-They draw from the generator of dualgrad: `set_seed` makes them repeatable.
+They draw from dualgrad's generator: `set_seed` makes them repeatable.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ def random_signs(shape: tuple[int, ...], dtype: DType) -> Tensor:
 
 
 def hutchinson(name: str, f: Callable[..., Any], x: Tensor, rest: tuple[Any, ...], samples: int) -> Tensor:
-    """The trace of the Hessian from directions of random signs, v . H v on average (Hutchinson, 1990).
+    """Estimate the trace of the Hessian by the mean of v . H v over random signs v (Hutchinson, 1990).
 
-    All directions go in one sweep of samples + 2 channels: their second derivatives are only needed in sum. Each point
-    has directions of its own.
+    One sweep of samples + 2 channels covers all directions, since only the sum of their second derivatives is needed.
+    Each point has its own directions.
     """
     lead = (samples,) if samples > 1 else ()
     signs = random_signs(lead + tuple(x.shape), x.dtype)
@@ -45,7 +45,7 @@ def hutchinson(name: str, f: Callable[..., Any], x: Tensor, rest: tuple[Any, ...
 
 
 def gaussian_biharmonic(name: str, f: Callable[..., Any], x: Tensor, rest: tuple[Any, ...], samples: int) -> Tensor:
-    """A third of the mean fourth derivative along Gaussian directions: E v_i v_j v_k v_l pairs the indices."""
+    """A third of the mean fourth derivative along Gaussian directions, since E v_i v_j v_k v_l pairs the indices."""
 
     def fourth(v: Tensor) -> Tensor:
         parts = [x, v, None, None, None]
@@ -58,7 +58,7 @@ def gaussian_biharmonic(name: str, f: Callable[..., Any], x: Tensor, rest: tuple
 def drawn_symbol(symbol: Symbol, samples: int) -> Symbol:
     """A random operator whose expectation is the given one: terms drawn in proportion to their coefficients.
 
-    It is then evaluated exactly, in its own smallest algebra, so terms that share derivatives share work.
+    It is evaluated exactly, in its own smallest algebra, so terms that share derivatives share work.
     """
     unrepeatable("terms of an operator are drawn at random")
     sizes = np.array([abs(float(c)) for c in symbol.values()])

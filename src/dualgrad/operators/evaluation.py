@@ -1,4 +1,4 @@
-"""One evaluation of a function in an algebra: shapes, directions, reading."""
+"""One evaluation of a function in an algebra: shapes, directions, extraction of results."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Derivatives(Mapping[Index, Tensor]):
 
 
 def checked_point(name: str, x: Any) -> Tensor:
-    """The input of an operator: a point (D,), or points (N, D)."""
+    """Check the input of an operator: a point (D,), or points (N, D)."""
     x = as_input(name, "x", x)
     if not isinstance(x, Tensor):
         raise TypeError(f"{name}: expected a Tensor or array of shape (D,) or (N, D), got {type(x).__name__}")
@@ -67,7 +67,7 @@ def checked_point(name: str, x: Any) -> Tensor:
 
 
 def checked_result(name: str, out: Any, x: Tensor) -> Tensor:
-    """The result of the function, checked against the points."""
+    """Check the result of the function against the points."""
     if not isinstance(engine.checked_result(name, out), Tensor):
         raise TypeError(f"{name}: the function returned a {type(out).__name__}; expected one Tensor")
     if x.ndim == 2 and (out.ndim == 0 or out.shape[0] != x.shape[0]):
@@ -94,7 +94,7 @@ def moved(directions: np.ndarray, size: int, x: Tensor) -> Tensor:
 
 
 def read(reads: Mapping[int, Any], parts: list[Any]) -> Tensor:
-    """A combination of coefficients."""
+    """A linear combination of coefficients."""
     total = None
     for block, factor in reads.items():
         if parts[block] is not None:
@@ -106,7 +106,7 @@ def read(reads: Mapping[int, Any], parts: list[Any]) -> Tensor:
 def check_rows(name: str, f: Callable[..., Any], x: Tensor, rest: tuple[Any, ...]) -> None:
     """Compare f of all rows with f of single rows.
 
-    This reads numbers: it cannot be done inside vmap, and recorded functions run eagerly.
+    This reads numbers, so it fails inside vmap and makes recorded functions run eagerly.
     """
     if x.ndim != 2:
         return

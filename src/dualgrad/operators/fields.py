@@ -41,16 +41,16 @@ if TYPE_CHECKING:
 
 @transformation
 def divergence(f: Callable[..., Any], *, lower: bool = False, check: bool = False) -> Callable[..., Any]:
-    """The divergence of a vector field, the sum of the slopes of each component by its own variable.
+    """The divergence of a vector field, the sum of the derivatives of each component by its own variable.
 
     Parameters
     ----------
     f : callable
-        A field of one point, (D,) -> (D,), or row by row, (N, D) -> (N, D). Further arguments are passed on to it.
+        A field of one point, (D,) -> (D,), or row by row, (N, D) -> (N, D). It gets further arguments unchanged.
     lower : bool
         Return ``(result, lower)``, with the value of the field and its first derivatives, by multi-index.
     check : bool
-        Verify on a few rows that `f` does not mix them.
+        Check on a few rows that `f` does not mix them.
 
     Returns
     -------
@@ -62,7 +62,7 @@ def divergence(f: Callable[..., Any], *, lower: bool = False, check: bool = Fals
     TypeError
         If `f` is not callable, x does not hold floating-point numbers, or `f` does not return one Tensor.
     ValueError
-        If x is neither (D,) nor (N, D), or `f` does not return its shape.
+        If x is neither (D,) nor (N, D), or `f` does not return the shape of x.
 
     Examples
     --------

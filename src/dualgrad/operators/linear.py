@@ -1,4 +1,4 @@
-"""Linear differential operators: Laplacian, biharmonic, mixed partials, any with constant or varying coefficients."""
+"""Linear differential operators with constant or varying coefficients: Laplacian, biharmonic, mixed partials ..."""
 
 from __future__ import annotations
 
@@ -70,19 +70,19 @@ def laplacian(
     Parameters
     ----------
     f : callable
-        A function or Cell of one point, (D,) -> () or (m,); or one that works row by row, (N, D) -> (N,) or (N, m).
-        Further arguments are passed on to it.
+        A function or Cell of one point, (D,) -> () or (m,); or one that works row by row, (N, D) -> (N,) or (N, m). It
+        gets further arguments unchanged.
     lower : bool
         Return ``(result, lower)``, with the derivatives that come for free: here the value and the gradient, by
         multi-index.
     check : bool
-        Verify on a few rows that `f` does not mix them.
+        Check on a few rows that `f` does not mix them.
     way : {"algebra", "directions", "gradients"}, optional
-        How to compute it; None takes the cheapest by the plan.
+        The method; None takes the cheapest one of the plan.
     explain : bool
-        Return the plan with its numbers instead of the result.
+        Return the plan with its costs instead of the result.
     samples : int, optional
-        For very many variables: an unbiased estimate from so many random directions (Hutchinson), in samples + 2
+        For very many variables: an unbiased estimate from this many random directions (Hutchinson), in samples + 2
         channels, repeatable with `set_seed`.
 
     Returns
@@ -101,8 +101,8 @@ def laplacian(
     Notes
     -----
     One evaluation of `f` in the algebra with basis 1, e_1 ... e_D, s and products e_i e_j = delta_ij s: value, gradient
-    and half the Laplacian, D + 2 channels in three arrays (the forward Laplacian). It may be differentiated to any
-    order like every other function.
+    and half the Laplacian, D + 2 channels in three arrays (the forward Laplacian). The result can be differentiated to
+    any order.
 
     Examples
     --------
@@ -165,9 +165,9 @@ def biharmonic(
     check, explain : bool
         As for `laplacian`.
     way : {"algebra", "directions", "nested"}, optional
-        How to compute it; None takes the cheapest by the plan.
+        The method; None takes the cheapest one of the plan.
     samples : int, optional
-        An unbiased estimate from so many Gaussian directions: a third of the mean fourth derivative along them.
+        An unbiased estimate from this many Gaussian directions: a third of the mean fourth derivative along them.
 
     Returns
     -------
@@ -237,7 +237,7 @@ def mixed_partial(
     multi_index : tuple of int
         The order in each of the D variables.
     lower, check, explain : bool
-        As for `laplacian`; all derivatives of no higher order in any variable come for free.
+        As for `laplacian`; all derivatives with no higher order in any variable come for free.
 
     Returns
     -------
@@ -273,31 +273,31 @@ def mixed_partial(
 def linear_operator(
     terms: Mapping[tuple[int, ...], Any],
 ) -> Callable[..., Function]:
-    """A linear differential operator, from its coefficients.
+    """Make a linear differential operator from its coefficients.
 
     Parameters
     ----------
     terms : mapping
-        Multi-indices (the order in each of the D variables) with their coefficients: numbers, or tensors that
-        broadcast against ``f(x)``.
+        Multi-indices (the order in each of the D variables) with their coefficients: numbers, or tensors that broadcast
+        against ``f(x)``.
 
     Returns
     -------
     callable
-        ``operator(f, lower=False, check=False, explain=False, samples=None)`` returns the function of x, as `laplacian`
-        does. With ``samples`` so many terms are drawn with probabilities in proportion to their coefficients: an
+        ``operator(f, lower=False, check=False, explain=False, samples=None)`` returns a function of x, like
+        `laplacian`. ``samples`` draws this many terms with probabilities in proportion to their coefficients: an
         unbiased estimate for operators of very many terms.
 
     Raises
     ------
     TypeError, ValueError
-        If there are no terms, or a multi-index or coefficient is not one.
+        If there are no terms, or a multi-index or coefficient is invalid.
 
     Notes
     -----
     With constant coefficients f is evaluated once in the smallest algebra of the operator, R[t] / Ann(p) of its symbol
-    p: as many channels as p and its derivatives have dimensions. With varying ones, in that of all the partial
-    derivatives that occur.
+    p: its number of channels is the dimension of the span of p and its derivatives. With varying ones, the algebra
+    holds all partial derivatives that occur.
 
     Examples
     --------
@@ -367,7 +367,7 @@ def derivatives(
     Returns
     -------
     callable
-        Takes x of shape (D,) or (N, D); returns a dict of the same names, each result with the shape of ``f(x)``.
+        Takes x of shape (D,) or (N, D); returns a dict with the same names, each result with the shape of ``f(x)``.
 
     Raises
     ------
@@ -376,8 +376,8 @@ def derivatives(
 
     Notes
     -----
-    One evaluation in the algebra of the intersection of the ideals Ann(p_j): as many channels as all symbols and their
-    derivatives span together; four for u, u_x, u_t and u_xx.
+    One evaluation in the algebra of the intersection of the ideals Ann(p_j). Its number of channels is the dimension of
+    the span of all symbols and their derivatives; four for u, u_x, u_t and u_xx.
 
     Examples
     --------
@@ -437,7 +437,7 @@ def _operator(
     explain: bool,
     estimate: Callable[..., Tensor] | None,
 ) -> Function:
-    """The function of x that applies an operator in the way that is given or planned."""
+    """Make the function of x that applies an operator with the given or planned method."""
     _check_function(name, f)
     lower = truth_value(name, "lower", lower)
     if (estimate is not None and (lower or way)) or (lower and not one_of(way, (None, "algebra"))):
@@ -466,7 +466,7 @@ def _operator(
 
 
 def _with_varying(f: Function, terms: Mapping[Index, Any], lower: bool, check: bool, explain: bool) -> Function:
-    """An operator with varying coefficients: all partial derivatives at once, then their combination."""
+    """Apply an operator with varying coefficients: all partial derivatives at once, then their combination."""
     name = "linear_operator"
     _check_function(name, f)
     symbols = [{index: exact(name, index, 1)} for index in terms]
@@ -498,7 +498,7 @@ def _with_varying(f: Function, terms: Mapping[Index, Any], lower: bool, check: b
 
 
 def _by_directions(name: str, f: Function, symbol: Symbol, x: Tensor, rest: tuple[Any, ...]) -> Tensor:
-    """Jets along directions, all directions at once."""
+    """Apply an operator by jets along directions, all at once."""
     order = order_of(symbol)
     along = directions_of(symbol, x.shape[-1])
     assert along is not None
@@ -519,7 +519,7 @@ def _by_nesting(name: str, f: Function, symbol: Symbol, x: Tensor, rest: tuple[A
 
 
 def _by_gradients(name: str, f: Function, symbol: Symbol, x: Tensor, rest: tuple[Any, ...]) -> Tensor:
-    """Hessian-vector products, for a function with one number at each point."""
+    """Apply an operator by Hessian-vector products, for a function with one number at each point."""
 
     def slope(y: Tensor) -> Tensor:
         out = f(y, *rest)

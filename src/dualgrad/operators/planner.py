@@ -1,6 +1,6 @@
 """Ways to evaluate an operator, their costs, and the choice.
 
-Costs are counted, not timed: the channels in every linear layer of the function, and the products of arrays in every
+Costs are counted, not timed: the channels in each linear layer of the function, and the products of arrays in each
 elementwise function. A product of arrays counts as a tenth of a linear layer on one channel.
 """
 
@@ -21,7 +21,7 @@ __all__ = ["Plan", "Way"]
 
 PRODUCT = 0.1  # relative to a linear layer on one channel
 GROWTH = 100.0  # structure constants above which an algebra without degrees may lose two digits
-MIXED = 6  # up to so many variables each second derivative has its own channel
+MIXED = 6  # up to this many variables each second derivative has its own channel
 
 
 @dataclass(frozen=True)
@@ -35,13 +35,13 @@ class Way:
 
     @property
     def cost(self) -> float:
-        """In evaluations of the function, elementwise products weighed in."""
+        """The cost in evaluations of the function, with weighted elementwise products."""
         return self.channels + PRODUCT * self.products
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The ways to evaluate an operator, cheapest first; the first is taken.
+    """The ways to evaluate an operator, cheapest first; the first one is used.
 
     Examples
     --------
@@ -72,11 +72,11 @@ class Plan:
 
 
 def products_of(algebra: Algebra) -> int:
-    """The products of arrays in one elementwise function of an element with all coefficients."""
+    """The number of array products in an elementwise function of an element with all coefficients."""
     sizes, top = algebra.sizes, algebra.top
     if top <= 1:
         return algebra.channels - 1
-    if algebra.graded and top > 2 and algebra.channels == top + 1:  # jet: the function and its slope are two series
+    if algebra.graded and top > 2 and algebra.channels == top + 1:  # a jet: the function and its slope are two series
         return top * (top + 1)
     power, total = set(range(1, algebra.dim)), sum(sizes[1:])
     for m in range(2, top + 1):
@@ -89,8 +89,8 @@ def products_of(algebra: Algebra) -> int:
 def scheme_of(symbols: Sequence[Symbol]) -> Scheme:
     """The smallest algebra for some operators.
 
-    That of one of second order has its first-order channels in one array, along the axes. Other directions than those
-    would hide the first derivatives: they are worth it for many variables only.
+    For a single second-order operator, the first-order channels are one array along the axes. Other directions hide the
+    first derivatives, so they are used only for many variables.
     """
     if len(symbols) == 1 and order_of(symbols[0]) == 2:
         along_axes = all(sum(1 for e in a if e) <= 1 for a in symbols[0])
@@ -99,18 +99,18 @@ def scheme_of(symbols: Sequence[Symbol]) -> Scheme:
     smallest = apolar_scheme(symbols)
     if smallest.algebra.graded or growth(smallest.algebra) <= GROWTH:
         return smallest
-    # without degrees large structure constants cancel at the end: split by degree, or into single terms
+    #     # Without degrees, large structure constants cancel at the end: split by degree, or into single terms.
     by_degree = combined(symbols, lambda index: sum(index))
     return by_degree if growth(by_degree.algebra) <= GROWTH else combined(symbols, lambda index: index)
 
 
 def growth(algebra: Algebra) -> float:
-    """The largest structure constant."""
+    """The largest absolute structure constant."""
     return max((abs(c) for _, _, _, c in algebra.products), default=0.0)
 
 
 def combined(symbols: Sequence[Symbol], key: Callable[[Index], Any]) -> Scheme:
-    """The algebra of parts of operators; terms with one key are added up."""
+    """The algebra for parts of operators; terms with the same key are added up."""
     pieces: dict[Any, Symbol] = {}
     for number, symbol in enumerate(symbols):
         for index, c in symbol.items():
@@ -163,7 +163,7 @@ def plan_of(name: str, symbols: Sequence[Symbol], scheme: Scheme, dimensions: in
 
 @dataclass(frozen=True)
 class Setup:
-    """The algebra and plan of some operators, which do not depend on the function; kept in a cache."""
+    """The algebra and plan of some operators, which do not depend on the function; cached."""
 
     symbols: tuple[Symbol, ...]
     plan: Plan
@@ -184,14 +184,14 @@ def setup_of(name: str, symbols: Sequence[Symbol]) -> Setup:
 
 @functools.lru_cache(maxsize=64)
 def setup_of_laplacian(name: str, power: int, dimensions: int) -> Setup:
-    """The setup of a power of the Laplacian, without its symbol, which is long in many variables."""
+    """The setup of a power of the Laplacian. The cache key omits its symbol, which is long in many variables."""
     symbols = (power_of_laplacian(dimensions, power),)
     scheme = scheme_of(symbols)
     return Setup(symbols, plan_of(name, symbols, scheme, dimensions), scheme)
 
 
 def way_named(plan: Plan, way: Any) -> Way:
-    """The way of that name, or the cheapest one for None."""
+    """The way with a given name, or the cheapest one for None."""
     if way is None:
         return plan.chosen
     by_name: Mapping[str, Way] = {w.name: w for w in plan.ways}

@@ -1,7 +1,7 @@
 """Symbols: linear differential operators with constant coefficients, as polynomials.
 
 The operator sum c_a d^a has the symbol p(xi) = sum c_a xi^a. Here it is a mapping from multi-indices to exact
-fractions. A float is a fraction too, so algebras are built without rounding.
+fractions. Floats are fractions, too, so algebras are built without rounding.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Symbol = dict[Index, Fraction]
 
 
 def checked_index(name: str, index: Any, dimensions: int | None = None) -> Index:
-    """A multi-index as a tuple of ints of 0 or more, one for each variable."""
+    """Check a multi-index: one int of at least 0 for each variable. Returns a tuple."""
     if not isinstance(index, tuple | list) or not all(
         isinstance(k, numbers.Integral) and not isinstance(k, bool) for k in index
     ):
@@ -39,7 +39,7 @@ def checked_index(name: str, index: Any, dimensions: int | None = None) -> Index
 
 
 def exact(name: str, index: Index, c: Any) -> Fraction:
-    """A coefficient as a fraction."""
+    """Convert a coefficient to a fraction."""
     if isinstance(c, bool) or not isinstance(c, numbers.Real) or not math.isfinite(c):
         raise TypeError(f"{name}: the coefficient of {index} is {c!r}; expected a finite number or a Tensor")
     return Fraction(c) if isinstance(c, numbers.Rational) else Fraction(float(c))

@@ -1,10 +1,10 @@
-"""Tools for tests of derivatives, of dualgrad's own primitives and of yours.
+"""Tools for tests of derivatives, both of dualgrad's primitives and of your own.
 
-`check` puts a function through every way of differentiating it and compares them. The ways share the rule of a
-primitive but little else: nested reverse sweeps, nested dual numbers, mixtures of both, Taylor coefficients, a
-recorded backward pass, batches. So a rule that is wrong, or right only to first order, does not get past it.
+`check` differentiates a function in every way and compares the results. The ways share the rule of a primitive but
+little else: nested reverse sweeps, nested dual numbers, mixtures of both, Taylor coefficients, a recorded backward
+pass, batches. So it catches a rule that is wrong, or right only to first order.
 
-`tape_reports` and `taped_backward` look behind the scenes; `Calls` counts how often the Python of a function runs.
+`tape_reports` and `taped_backward` inspect the engine; `Calls` counts the runs of a function's Python code.
 """
 
 from .calls import Calls

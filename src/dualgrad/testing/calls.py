@@ -1,4 +1,4 @@
-"""`Calls`: how often the Python of a function has run."""
+"""`Calls`: a counter for the runs of a function's Python code."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ __all__ = ["Calls"]
 
 
 class Calls:
-    """Counts how often the Python of a function runs.
+    """Counts the runs of a function's Python code.
 
-    A function that changes a container or variable from outside runs eagerly under `dualgrad.jit`. This counter is left
-    out of account, so it shows which calls have run the function and which have replayed its program.
+    A function that changes an outside container or variable runs eagerly under `dualgrad.jit`. This counter is exempt,
+    so it distinguishes calls that ran the function from calls that replayed its program.
 
     Examples
     --------
@@ -26,7 +26,7 @@ class Calls:
     2
     """
 
-    _outside_of_programs = True  # no guard looks at it
+    _outside_of_programs = True  # exempt from guards
 
     def __init__(self) -> None:
         self._count = 0
@@ -35,15 +35,15 @@ class Calls:
         return self._count
 
     def note(self) -> None:
-        """Count one more."""
+        """Add one to the count."""
         self._count += 1
 
     def clear(self) -> None:
-        """Begin at zero again."""
+        """Reset the count to zero."""
         self._count = 0
 
     def counted(self, fn: Callable[..., Any]) -> Callable[..., Any]:
-        """The function, each run of its Python counted."""
+        """Wrap a function so that each run of its Python code is counted."""
 
         def counting(*args: Any, **kwargs: Any) -> Any:
             self.note()

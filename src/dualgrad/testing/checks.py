@@ -1,14 +1,14 @@
-"""`check`: one call that puts a function through every way of differentiating it.
+"""`check`: one call that differentiates a function in every way.
 
 Design
 ------
-A function of arrays is reduced to one of a single number t: its operands move along random directions, its results go
-through a sine, weighted at random, and are added up. The k-th derivative of that is one number which every engine can
-work out, and which mixes all partial derivatives up to order k. First-order rules are compared directly as well (dot
+A function of arrays is reduced to a function of a single number t: its operands move along random directions, and the
+sines of its results are added up with random weights. The k-th derivative by t is a number that every engine can
+compute, and that mixes all partial derivatives up to order k. First-order rules are also compared directly (dot
 products of jvp and vjp), where a wrong element is easier to name.
 
-Errors are relative to the largest number in sight: a derivative that is small by cancellation is not asked for more
-digits than its terms have.
+Errors are relative to the largest number involved: a derivative that is small by cancellation needs no more digits than
+its terms have.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ __all__ = ["Report", "check"]
 
 Function = Callable[..., Any]
 
-# Comparisons of values: the same bits, unless a recorded program gives one of them and adds in another order.
+# Comparisons of values: bit for bit, unless a recorded program computes one value and adds in another order.
 TWICE = "two calls with the same arguments"
 TRACED = "the value and that while it is differentiated"
 
 
 @dataclass
 class Report:
-    """What `check` compared, and how well it agreed.
+    """The comparisons of `check`, and their errors.
 
     Attributes
     ----------
-    errors
+    The largest error of each comparison, relative to the largest number compared.
         For each comparison the largest error, relative to the largest number compared.
 
     Examples
@@ -87,43 +87,43 @@ def check(
     Parameters
     ----------
     fn : callable
-        A function of tensors that returns a tensor, or a nest of them. Everything it does not take as an argument is a
+        A function of tensors that returns a tensor, or a nest of tensors. Everything except its arguments counts as
         constant.
     args : sequence of array_like
         The point, one float64 array for each argument. All are differentiated.
     order : int, default 4
-        Highest order of derivatives; fewer where the function has no more at this point.
+        Highest order of derivatives; fewer if the function has no more at this point.
     smooth : bool, default True
-        The function has derivatives at this point, so that differences confirm the first two. Turn it off
-        at corners, where the ways must agree on one convention that differences cannot show.
+        True if the function has derivatives at this point, so that differences confirm the first two. Turn it off at
+        corners, where the ways must agree on a convention that differences cannot show.
     batched : bool, default True
         Compare `vmap` of the function and of its gradient with one call for each sample.
     broadcasts : bool, default False
-        The function works element by element: gradients of arguments that were broadcast are sums.
+        True if the function is elementwise: gradients of broadcast arguments are then sums.
     narrow : bool, default True
-        Values and gradients of float32 arguments are float32, and near those of float64.
+        Check that values and gradients of float32 arguments are float32, and close to float64.
     special : sequence of sequences of array_like
-        Further points, with infinities or nan or where derivatives are infinite: values and derivatives of all ways
-        must be the same there, nan for nan.
+        Further points, with infinities or nan or with infinite derivatives: there all ways must give the same values
+        and derivatives, nan for nan.
     raises : sequence of sequences of array_like
-        Points at which the function raises: it has to raise the same when it is differentiated.
+        Points at which the function raises: differentiating it there must raise the same error.
     value : callable, optional
         The same function of NumPy arrays, to compare values with.
     rtol : float, default 1e-11
         Largest relative error between two ways.
     seed : int, default 0
-        Of the random directions.
+        The seed of the random directions.
 
     Returns
     -------
     Report
-        The errors that were found, by name.
+        The errors, by name.
 
     Raises
     ------
     AssertionError
-        At the first comparison that fails, with its name, the order, and both numbers. What the function itself raises
-        comes through, with a note of what was being compared.
+        At the first comparison that fails, with its name, the order, and both numbers. Errors of the function itself
+        pass through, with a note on the comparison.
 
     Examples
     --------
@@ -173,7 +173,7 @@ def _point(what: str, arrays: Any) -> list[np.ndarray]:
 
 
 def _leaves(nest: Any) -> list[Tensor]:
-    """The float64 tensors of a nest: what can be differentiated."""
+    """The floating tensors of a nest, which can be differentiated."""
     return [t for t in tensors_in(nest) if t.dtype in ("float32", "float64")]
 
 
@@ -186,7 +186,7 @@ def _number(t: Any) -> np.ndarray:
 
 
 class _Checks:
-    """The comparisons, one method each."""
+    """The comparisons, one method for each."""
 
     def __init__(self, fn: Function, points: list[np.ndarray], rtol: float, seed: int) -> None:
         self.fn = fn
@@ -221,7 +221,7 @@ class _Checks:
             raise AssertionError(f"{self.name}: {what}: {a} and {b}, relative error {error:.1e}")
 
     def along(self, points: list[np.ndarray]) -> Function:
-        """The function of one number that the design note speaks of."""
+        """The function along a direction, as a function of one number."""
 
         def f(t: Tensor) -> Any:
             out = self.fn(*[Tensor(a) + t * Tensor(d) for a, d in zip(points, self.directions, strict=True)])
@@ -234,7 +234,7 @@ class _Checks:
         return tuple(_leaves(self.fn(*xs)))
 
     def scalar(self, *xs: Any) -> Any:
-        """The function with its results made one number."""
+        """The function with its results reduced to one number."""
         return self.total(self.fn(*xs), xs[0].sum())
 
     def gradient(self, *xs: Any) -> tuple[Any, ...]:
@@ -242,7 +242,7 @@ class _Checks:
         return _tuple(grad(self.scalar, tuple(range(len(xs))))(*xs))
 
     def total(self, out: Any, like: Any) -> Any:
-        """One number from a nest: sines of all results, weighted and added up."""
+        """Reduce a nest to one number: the weighted sum of the sines of all results."""
         weights = np.random.default_rng(7)
         total = 0.0 * like
         for leaf in _leaves(out):
@@ -269,7 +269,7 @@ class _Checks:
                 self.compare("value and reference", a, b)
 
     def first_order(self) -> None:
-        """<c, J v> = <J^T c, v>, for all arguments together and each by itself."""
+        """Check <c, J v> = <J^T c, v>, for all arguments together and for each alone."""
         args = _tensors(self.points)
         out, pull = vjp(self.flat, *args)
         cts = [Tensor(self.rng.standard_normal(o.shape)) for o in out]
@@ -282,7 +282,7 @@ class _Checks:
             self.compare(f"jvp and vjp of argument {i}", left, right)
 
     def ways(self, f: Function, order: int) -> dict[str, Function]:
-        """The derivative of one order, in every way."""
+        """The derivative of one order, computed in every way."""
         one = Tensor(np.array(1.0))
         reverse = forward = f
         outer_forward = outer_reverse = f
@@ -317,7 +317,7 @@ class _Checks:
                     )
 
     def captured(self) -> None:
-        """A value of an outer level that the function reads by closure: d/ds d/dt f(t s) at s = 1."""
+        """Differentiate by an outer level's value that the function captures: d/ds d/dt f(t s) at s = 1."""
         f = self.along(self.points)
         one, near = Tensor(np.array(1.0)), Tensor(np.array(0.25))
 
@@ -332,7 +332,7 @@ class _Checks:
         self.compare("captured value, reverse and mixed", expected, grad(pushed)(one))
 
     def accumulated(self) -> None:
-        """A value that is used twice has the sum of both gradients."""
+        """Check that a value used twice gets the sum of both gradients."""
         positions = tuple(range(len(self.points)))
         once = self.gradient(*_tensors(self.points))
         twice = _tuple(grad(lambda *xs: self.scalar(*xs) + 2.0 * self.scalar(*xs), positions)(*_tensors(self.points)))
@@ -340,7 +340,7 @@ class _Checks:
             self.compare("gradient of a value used twice", 3.0 * a, b)
 
     def differences(self, order: int) -> None:
-        """The first two orders: a slope that is right but held constant is wrong at the second."""
+        """Check the first two orders: a right slope that counts as constant is wrong at the second."""
         lower = self.along(self.points)
         h = 1e-5
         for k in range(1, min(order, 2) + 1):
@@ -350,7 +350,7 @@ class _Checks:
             self.compare(f"gradient and differences, order {k}", found, (ends[0] - ends[1]) / (2 * h), 1e-5)
 
     def broadcast(self) -> None:
-        """A gradient has the shape of its argument, and is the sum over what the argument was repeated along."""
+        """Check that a gradient has the shape of its argument, and sums over the broadcast axes."""
         shapes = [(4, 1, 3), (2, 3), (1,)][: len(self.points)]
         narrow = [np.resize(a, shape) for a, shape in zip(self.points, shapes, strict=True)]
         full = np.broadcast_shapes(*shapes)
@@ -374,7 +374,7 @@ class _Checks:
             self.compare("gradient of a broadcast argument", a, _number(b).sum(axis=axes).reshape(shape))
 
     def batches(self, order: int) -> None:
-        """All arguments mapped; and the first alone, the others read by every sample."""
+        """Check batches with all arguments mapped, and with only the first one mapped."""
         n = len(self.points)
         samples = [
             np.stack([a + 0.05 * k * d for k in range(3)]) for a, d in zip(self.points, self.directions, strict=True)
@@ -404,14 +404,14 @@ class _Checks:
         def through(*xs: Any) -> Any:
             return vmap(self.scalar, tuple(axes))(*xs).sum()
 
-        # the gradient through the batch: of what is mapped, and of what every sample reads
+        #         # the gradient through the batch: by mapped arguments, and by shared ones
         gradients = [self.gradient(*args) for args in each]
         for i, found in enumerate(_tuple(grad(through, tuple(range(len(axes))))(*stacked))):
             parts = np.stack([_number(g[i]) for g in gradients])
             self.compare("gradient through a batch", found, parts.sum(axis=0) if axes[i] is None else parts)
 
     def narrow(self) -> None:
-        """float32 stays float32, and is near."""
+        """Check that float32 stays float32, and is close to float64."""
         args = [Tensor(a.astype(np.float32)) for a in self.points]
         wide = [Tensor(a.astype(np.float32).astype(np.float64)) for a in self.points]
         for a, b in zip(_leaves(self.fn(*args)), _leaves(self.fn(*wide)), strict=True):
@@ -424,7 +424,7 @@ class _Checks:
             self.compare("gradient, float32 and float64", a, b, 2e-2)
 
     def special(self, point: list[np.ndarray], order: int) -> None:
-        """Values and derivatives of all ways, nan for nan, one element at a time."""
+        """Check values and derivatives of all ways, nan for nan, one element at a time."""
         plain = self.fn(*_tensors(point))
         for i in range(len(point)):
 

@@ -1,4 +1,4 @@
-"""What tapes hold, and which way a gradient inside a gradient is taken."""
+"""Reports on tapes, and the choice of the method for nested gradients."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ __all__ = ["tape_reports", "taped_backward"]
 def tape_reports() -> Iterator[list[dict[str, Any]]]:
     """Collect a report of every reverse tape that closes inside the block.
 
-    Each report is a dict with `transform` (the name of what opened it), `level` (later levels have larger
-    numbers), `leaves`, `instructions`, `by_primitive` (instructions counted by primitive; a transform inside
-    the transform is one `subtape`) and `bytes` (of the distinct arrays it kept).
+    Each report is a dict with `transform` (the name of the transform that opened the tape), `level` (later levels have
+    larger numbers), `leaves`, `instructions`, `by_primitive` (instructions counted by primitive; a transform inside the
+    transform is one `subtape`) and `bytes` (of the distinct arrays it kept).
 
     Returns
     -------
     context manager
-        It gives the list, which fills as tapes close.
+        It yields the list, which fills as tapes close.
 
     Examples
     --------
@@ -47,8 +47,8 @@ def tape_reports() -> Iterator[list[dict[str, Any]]]:
 def taped_backward() -> Iterator[None]:
     """Inside the block, a gradient inside a gradient is differentiated by recording its backward pass.
 
-    This is the way taken for custom rules, which need not be the transpose of a derivative. Forced for all,
-    it is an independent check of the composite gradient node, and shows what that node saves.
+    Custom rules always use this method, since they need not be the transpose of a derivative. Forced for all, it is an
+    independent check of the composite gradient node, and shows the savings of that node.
 
     Returns
     -------
@@ -63,7 +63,7 @@ def taped_backward() -> Iterator[None]:
     [12.]
     """
     former = tape_backward(True)
-    forget_programs()  # they were recorded the other way
+    forget_programs()  # they were recorded with the other method
     try:
         yield
     finally:
