@@ -76,7 +76,7 @@ _watch()
 
 
 def _product(x: Any, y: Any) -> Any:
-    """What ``@`` does for a Tensor and a sparse matrix of SciPy; there is none before SciPy was imported."""
+    """Compute ``@`` of a Tensor and a SciPy sparse matrix. None exists before SciPy is imported."""
     if "scipy.sparse" not in _sys.modules:
         return NotImplemented
     from .sparse.products import operator
@@ -119,7 +119,7 @@ if TYPE_CHECKING:
 
     __version__: str
 
-# By module: the names that it gives to the package when one of them is first asked for.
+# By module: the names that it adds to the package on first use of one of them.
 _LATER = {
     "amp": (),
     "common": (),
@@ -261,7 +261,7 @@ __all__ = [
 ]
 
 
-if not TYPE_CHECKING:  # checkers see the names above, and find misspelt ones
+if not TYPE_CHECKING:  # type checkers see the names above and find misspelt ones
 
     def __getattr__(name: str) -> Any:
         from importlib import import_module

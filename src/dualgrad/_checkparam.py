@@ -1,4 +1,4 @@
-"""Argument checks with MindSpore's names: each returns its argument, or raises an error that says what is wrong.
+"""Argument checks with MindSpore's names: each returns its argument or raises.
 
 A name states a kind of number and a comparison: `check_positive_int`, `check_non_negative_float_sequence` ...
 """

@@ -1,4 +1,4 @@
-"""The text of tensors: what ``str`` and ``repr`` show.
+"""The text of tensors for ``str`` and ``repr``.
 
 `format_str` is for reading: NumPy's text of the values, always with NumPy's default settings, so a program prints the
 same whatever print options its user has set. `format_repr` is complete: shape, type and the values to a fixed number of

@@ -30,7 +30,7 @@ def joined(where: str, data: list[Any] | tuple[Any, ...], typenum: int | None = 
     where : str
         The function that error messages name.
     data : list or tuple
-        Nested entries with at least one tensor. Entries beside each other have one shape.
+        Nested entries with at least one tensor. Entries of one list have the same shape.
     typenum : int, optional
         The type of the elements. By default the common type of the tensors and arrays, which numbers follow.
 

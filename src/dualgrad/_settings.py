@@ -1,4 +1,4 @@
-"""Checks of settings: choices, numbers, integers and truth values that functions take beside their operands.
+"""Checks of settings: choices, numbers, integers and truth values that functions take in addition to operands.
 
 Python's own errors do not name the argument: an array has no truth value, a list no hash, a dict no order. The errors
 of these checks name the function and the setting.

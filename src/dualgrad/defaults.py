@@ -16,8 +16,8 @@ def set_default_dtype(dtype: DTypeLike) -> None:
     It applies to tensors made of Python's floats (``Tensor(0.5)``, ``mnp.array([0.1, 0.2])``) and to new tensors
     without a given type (``mnp.zeros(3)``, ``ops.linspace(0, 1, 5)``, random numbers of ``rand`` and ``randn``). It
     also applies to integers that an operator converts to floats (``Tensor([1, 2]) / 3``, ``mnp.exp(2)``) and to the
-    type argument ``float``. Complex numbers follow: Complex64 or Complex128. A number beside a floating tensor takes
-    the type of the tensor, whatever the default is. Parameters of layers and functions whose stated default is
+    type argument ``float``. Complex numbers follow: Complex64 or Complex128. A number combined with a floating tensor
+    takes the type of the tensor for every default. Parameters of layers and functions whose stated default is
     ``float32`` keep it.
 
     Parameters

@@ -15,8 +15,8 @@ than the chain rule over its parts. There are four ways to define one:
 
 Write the rules with dualgrad's own operators. A higher derivative then differentiates the rules: one first-order rule
 serves gradients, Hessians, Taylor coefficients and batches. Rules have to be exact; for a gradient that is *meant* to
-differ from the derivative, give a Cell a method ``bprop``.
-`dualgrad.testing.check` tests all these uses of a primitive with one call.
+differ from the derivative, give a Cell a method ``bprop``. `dualgrad.testing.check` tests all these uses of a primitive
+with one call.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ def check_finite(*, inf: bool = True) -> Iterator[None]:
         If `inf` is not a bool.
     FloatingPointError
         Raised inside the block. The message names the operator and the line of your code that called it, even if its
-        derivative is taken much later. It says whether the array is the value or a derivative, and of which order. It
+        derivative is taken much later. It says whether the value or a derivative is broken, and gives the order. It
         gives the shapes of the operands and says which already held nan or inf.
 
     Notes

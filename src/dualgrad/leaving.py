@@ -36,15 +36,13 @@ class LeavesDerivativeError(TypeError):
     Notes
     -----
     Implicit conversions by Python and NumPy raise: ``float(x)``, ``complex(x)``, functions of `math`,
-    ``np.asarray(x)``,
-    ``np.array([x, y])``, assignment of a tensor into an array, compiled functions of SciPy, ``out=`` arrays, DLPack,
-    pickles, `numpy.save`. Use ``dualgrad.ops`` and ``dualgrad.numpy`` there: ``dualgrad.numpy.array([x, y])`` and
-    ``Tensor([x, y])`` join tensors and keep their derivatives.
+    ``np.asarray(x)``, ``np.array([x, y])``, assignment of a tensor into an array, compiled functions of SciPy, ``out=``
+    arrays, DLPack, pickles, `numpy.save`. There use ``dualgrad.ops`` and ``dualgrad.numpy``: ``dualgrad.numpy.array([x,
+    y])`` and ``Tensor([x, y])`` join tensors and keep derivatives.
 
     Where you mean a constant, write ``x.asnumpy()``, ``x.item()``, ``x.tolist()`` or ``ops.stop_gradient(x)``; call
     code of others in a block ``with dualgrad.allow_leaving():``. Printing, ``bool(x)``, comparisons, ``int(x)`` and
     indices are always allowed.
-    indices are allowed as they are.
 
     Catching the error does not help. The differentiated function would go on with a constant, so its transform raises
     this error when the function returns, and names the line. The same holds where Python wants one number of all
@@ -74,7 +72,7 @@ install(leaving=LeavesDerivativeError)
 def allow_leaving() -> Iterator[None]:
     """Inside the block, tensors that carry a derivative may be turned into plain numbers: they are constants.
 
-    Use it for code that takes numbers on purpose, or tries whether it can: ``try: float(x)``. Outside the block that
+    Use it for code that takes numbers on purpose, or as a test: ``try: float(x)``. Outside the block that
     raises `LeavesDerivativeError`, even if the code catches the error.
 
     Returns

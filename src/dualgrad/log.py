@@ -17,7 +17,7 @@ _LOGGER: Final = logging.getLogger("dualgrad")
 
 
 def _start() -> None:
-    """Set the level and a handler if the environment asks for it."""
+    """Set the level and a handler if GLOG_v is set."""
     wanted = os.environ.get("GLOG_v", "")
     if not wanted:
         return

@@ -56,8 +56,8 @@ class Row:
         The same as ``c`` for complex numbers, on parts ``x.re, x.im``, for types without a NumPy loop.
     vector
         Types (``f64``, ``f32``) served by a vector kernel of the row's name, from ``ext/include/dg_vector_*.h``.
-    Name of the NumPy ufunc whose inner loops serve the types without a kernel above, or None.
-        Name of the NumPy ufunc whose inner loops serve the types that the kernels above do not, or None.
+    ufunc
+        Name of the NumPy ufunc whose inner loops serve the types without a kernel above, or None.
     partials
         One expression for each operand, elementwise family only. None: the slope is zero. ``UNDEFINED``: no formula is
         known, and the derivative by this operand raises ``NotImplementedError``.

@@ -77,7 +77,7 @@ def lanczos(A: Any, steps: int, start: Any = None, *, like: Any = None) -> Tridi
     ----------
     A, like
         As for `symmetric_operator`.
-    The number m of products, at most the number n of variables.
+    steps : int
         The number m of products, at most the number n of variables.
     start : Tensor or array of shape (n,), or pytree in the structure of a gradient, optional
         The first direction, not necessarily normalised. By default random signs.

@@ -115,7 +115,6 @@ class Backend:
     -----
     A subclass needs `map`. An engine that can keep objects in its workers also has `place` and `share`; an engine whose
     workers can add up among themselves has `reduce`. The end of a ``with`` statement closes the backend.
-    workers add up among themselves has `reduce`. After ``with`` the backend is closed.
 
     Examples
     --------

@@ -4,8 +4,6 @@ cloudpickle writes a function: by name if its module can be imported, else by va
 are not sent, since each is made for the processor that runs it. Recordings are sent with the function if everything
 they depend on is sent by value. They come from a function under `jit` that was called here, or from this process's own
 work as a worker on the same bytes. The receiver plans them. Other calls are recorded there when they first occur.
-made of the same bytes when it was the worker. They are planned where they arrive. Whatever else is called there is
-recorded there at its first calls.
 
 Weights are not part of the bytes. Each call sends their values, so a step does not require sending the function again.
 A digest of the bytes tells whether anything else in it has changed.

@@ -24,7 +24,7 @@ _INSTALLED_BY = {
 
 
 def needed(purpose: str, module: str) -> Any:
-    """Import a module. An ImportError says who needs it and how to install it.
+    """Import a module. An ImportError names its user and the command to install it.
 
     Parameters
     ----------

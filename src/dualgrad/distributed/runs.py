@@ -67,8 +67,8 @@ def checkpointed(
 
     Notes
     -----
-    An interrupted run loses at most `every` steps, and repeats them. Its final numbers equal those without an interrupt
-    if a step depends only on its number, the state and `dualgrad`'s random numbers.
+    An interrupted run loses at most `every` steps, and repeats them. Its final numbers equal the numbers of an
+    uninterrupted run if a step depends only on its number, the state and `dualgrad`'s random numbers.
 
     Examples
     --------

@@ -264,7 +264,7 @@ def _numbers(p: Parameter) -> Tensor:
     return Tensor(p.asnumpy())
 
 
-# ---------------------------------------------------------------------------------------- what a worker computes
+# ---------------------------------------------------------------------------------------- computation in a worker
 
 
 _CALLS_TO_SETTLE = 12

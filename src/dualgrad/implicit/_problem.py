@@ -182,7 +182,7 @@ class Problem:
         return self.layout.vector(self.run(self.fn, x, operands), "the function")
 
     def sample(self) -> tuple[int, Array]:
-        """A hash of the data that F reads beside its operands, and F at fixed numbers, whatever the operands are.
+        """A hash of the data that F reads in addition to its operands, and F at fixed numbers.
 
         They distinguish functions that read different variables, attributes and arrays.
         """

@@ -51,7 +51,7 @@ def is_definite(matrix: Array, least: float) -> bool:
 
 
 def answer(name: str, found: Any, start: Array) -> Array:
-    """The solution from a solver's result, which may be an object that says whether it converged."""
+    """The solution from a solver's result, an array or an object with a flag `success`."""
     if getattr(found, "success", True) is False:
         raise RuntimeError(f"{name}: the solver did not converge: {getattr(found, 'message', 'it does not say why')}")
     x = np.asarray(getattr(found, "x", found))

@@ -134,8 +134,8 @@ def while_loop(
     ----------
     cond : callable
         ``cond(carry)``: a bool, or a tensor of one element.
-    ``body(carry)`` returns the next carry. It has the same restrictions as the function of `scan`.
-        ``body(carry)`` returns the next carry; what it may do is what the function of `scan` may.
+    body : callable
+        ``body(carry)`` returns the next carry. It has the same restrictions as the function of `scan`.
     init : Tensor, or pytree
         The first carry.
     checkpoints : int or str, optional

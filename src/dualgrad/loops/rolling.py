@@ -55,7 +55,7 @@ class Ahead:
         self.template: Any = template_of(init)
         self.carry, self.results, self.done = init, Results(loop.name, False), 0
         self.beyond = 0  # steps run beyond the end of the loop
-        self.fields: Any = None  # of the results beside the carry
+        self.fields: Any = None  # of the results y
         truth = None
         self.over: bool = False
         if loop.proceed is not None:

@@ -398,7 +398,7 @@ class Sweep:
         self.terms: dict[int, list[Any]] = {}
 
     def of_results(self, i: int) -> list[Any]:
-        """The cotangents of the results of step i beside the carry."""
+        """The cotangents of the results y of step i."""
         if self.loop.proceed is not None or not self.ys:
             return []
         k = self.loop.at(i)

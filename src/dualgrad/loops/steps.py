@@ -115,7 +115,7 @@ def stacked(tensors: list[Tensor]) -> Tensor:
 
 
 class Results:
-    """The results of the steps beside the carry: stacked, or in a list."""
+    """The results y of the steps: stacked, or in a list."""
 
     def __init__(self, name: str, listed: bool) -> None:
         self.name = name
@@ -252,7 +252,7 @@ def leaves_beside(like: Any, nest: Any) -> Iterator[Any]:
 
 
 def same_rest(was: Any, now: Any) -> bool:
-    """True if two nests of the same structure are equal beside tensors."""
+    """True if two nests of the same structure have equal leaves, apart from tensors."""
     if isinstance(was, Tensor):
         return True
     if is_leaf(was):

@@ -119,7 +119,7 @@ class _Signs:
                 self.look(part, operands, False)
 
     def look_at_sum(self, a: Tree, b: Tree, operands: Sequence[int], seen: bool) -> None:
-        """Mark the terms of a sum. If the zero of one term is positive, the sign of the other's has no effect."""
+        """Mark the terms of a sum. If one zero is positive, the sign of the second term's zero has no effect."""
         if self.of_tree(a, operands) < self.of_tree(b, operands):
             a, b = b, a
         self.look(a, operands, seen)

@@ -1,7 +1,7 @@
 """Array-likes among the arguments of NumPy's functions: lists become tensors or arrays before a handler runs.
 
-A list with tensors in it is joined, so derivatives pass. The caller chooses what a list of numbers becomes: an array,
-as in NumPy, or a tensor whose type follows the tensors beside it. Some keywords are refused.
+A list with tensors in it is joined, so derivatives pass. The caller chooses the result for a list of numbers: an array,
+as in NumPy, or a tensor whose type follows the other tensors. Some keywords are refused.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def _as_they_are(data: list[Any] | tuple[Any, ...]) -> list[Any] | tuple[Any, ..
     return data
 
 
-# ------------------------------------------------------------------------------------------------ what is refused
+# ------------------------------------------------------------------------------------------------ refusals
 
 _HINT = "; or take the numbers with .asnumpy(), where derivatives end"
 

@@ -152,7 +152,7 @@ def _array_namespace(self: Tensor, *, api_version: str | None = None) -> Any:
 
 
 def _to_device(self: Tensor, device: Any, *, stream: Any = None) -> Tensor:
-    """Return the tensor itself, on the CPU; there are no streams."""
+    """Return the tensor itself, on the CPU. Streams do not exist here."""
     on_cpu("to_device", device)
     if stream is not None:
         raise ValueError(f"to_device: stream is {stream!r}; expected None, the CPU has no streams")

@@ -1,4 +1,4 @@
-"""A table of the kinds of instructions: what each reads, writes and computes.
+"""A table of the kinds of instructions: the reads, writes and computation of each.
 
 Every reader of plans (the verifier, the text of a program, the profile) uses this table. A missing kind raises.
 `executor/executor.h` describes the executor, and `describe` in the engine's inspection.pyx the fields. Machine code
@@ -163,7 +163,7 @@ def _scale_tokens(i: Instruction, ins: list[Tokens], outs: list[Access]) -> list
 
 
 def _pick_counts(i: Instruction, rows: int) -> tuple[int, int]:
-    """How often a list of indices is read, and its length."""
+    """The number of passes over a list of indices, and its length."""
     stack, count = (-d * rows if d < 0 else d for d in i["dims"][:2])
     return stack, count
 

@@ -3,7 +3,7 @@
 It shares no code with the compiler. It checks steps by running their kernels on small stand-ins. It executes a plan on
 tokens (`_tokens.py`), instruction by instruction and tile by tile, in a copy of its memory that records the last writer
 of each element. This finds an operand that was never written, a place that is reused too early, a row of another tile,
-an access outside a buffer and a wrong stride. The results of the plan must be those in the program.
+an access outside a buffer and a wrong stride. The results of the plan must equal the results of the program.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from .objective import OfArrays
 
 __all__ = ["fit"]
 
-#: What a method needs beside the gradient: nothing, products with the Hessian, or the whole Hessian.
+#: The needs of each method in addition to the gradient: nothing, products with the Hessian, or the whole Hessian.
 MINIMISERS = {
     "L-BFGS-B": None,
     "BFGS": None,
@@ -32,7 +32,7 @@ MINIMISERS = {
     "trust-exact": "dense",
     "dogleg": "dense",
 }
-#: What a method of least squares needs: products with the Jacobian and its transpose, or the whole Jacobian.
+#: The needs of each method of least squares: products with the Jacobian and its transpose, or the whole Jacobian.
 LEAST_SQUARES = {"trf": "product", "dogbox": "product", "lm": "dense"}
 
 

@@ -6,7 +6,7 @@ constants that are mostly zeros: unit vectors, or the results of constant foldin
 directions from each step that reads them (directions.py), and accumulates entries (parts.py) instead. Where a step has
 no such form, the entries are written into a dense array, and the program continues as recorded.
 
-The pass looks at the program alone, so it works for every function, whether or not it computes a Hessian explicitly. A
+The pass looks at the program alone, so it works for every function, not only for explicit Hessians. A
 step qualifies only if it keeps zeros whatever numbers the other operands hold: ``0 * inf`` is nan where a user
 multiplies, but zero where a derivative does.
 

@@ -45,8 +45,8 @@ class Report:
 
     Attributes
     ----------
-    The largest error of each comparison, relative to the largest number compared.
-        For each comparison the largest error, relative to the largest number compared.
+    errors
+        The largest error of each comparison, relative to the largest number compared.
 
     Examples
     --------

@@ -24,8 +24,9 @@ def linearize(fn: Callable[..., R], inputs: Any) -> tuple[R, Callable[..., R]]:
     ----------
     fn : callable
         A function or Cell of the inputs.
-    The point; entries may also be pytrees. Floating numbers and NumPy arrays, also in tangents, become tensors of their
-    type.
+    inputs : Tensor, or tuple or list of Tensors
+        The point; entries may also be pytrees. Floating numbers and NumPy arrays, also in tangents, become tensors of
+        their type.
 
     Returns
     -------

@@ -227,7 +227,7 @@ def _one_sided(h: Tensor, next_h: Tensor, chord: Tensor, next_chord: Tensor) -> 
 
 
 class Akima1DInterpolator(_Cubic):
-    """`scipy.interpolate.Akima1DInterpolator`: piecewise cubic without waves beside a jump.
+    """`scipy.interpolate.Akima1DInterpolator`: piecewise cubic without waves near a jump.
 
     The slope at a point is a weighted mean of the slopes of the two chords beside it. The weight of a chord is the
     difference of the two chords on the other side.

@@ -3,8 +3,8 @@
 Values are SciPy's own, except for `betaln` of large operands, where SciPy loses digits. Slopes are expressions of
 functions in the same table, written so that no digits cancel. So derivatives of every order follow by closure, in every
 mode. A derivative without a formula, for some orders and parameters, raises. Results are real, in the type of the
-operands. Functions with a kernel in the engine (error and gamma functions, Bessel functions of orders 0 and 1) are
-those in `dualgrad.ops`.
+operands. Functions with a kernel in the engine (error and gamma functions, Bessel functions of orders 0 and 1) come
+from `dualgrad.ops`.
 
 SciPy is needed: ``pip install 'dualgrad[scipy]'``.
 
