@@ -91,7 +91,7 @@ def multi_start(
     ImportError
         If SciPy is missing.
     TypeError, ValueError
-        If there are no starts, or from `dualgrad.scipy.objective` and SciPy; the message names the start.
+        Without starts, or from `dualgrad.scipy.objective` and SciPy; the message names the start.
 
     Notes
     -----

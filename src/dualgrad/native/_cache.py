@@ -90,7 +90,7 @@ class Cache:
         return hashlib.sha256(self.maker + text.encode()).digest()
 
     def load(self, text: str) -> bytes | None:
-        """Read the machine code of a text; None if there is no trusted file."""
+        """Read the machine code of a text; None without a trusted file."""
         if not self.is_usable():
             return None
         try:

@@ -107,7 +107,7 @@ class Writer:
         names: Sequence[Sequence[str]],
         masks: Sequence[str] | None = None,
     ) -> str | None:
-        """Write one truth value: a checked value is nan in a lane of the mask. None if there are no values to check."""
+        """Write one truth value: a checked value is nan in a lane of the mask. None without values to check."""
         found: str | None = None
         for k, name in enumerate(names):
             each: str | None = None

@@ -72,7 +72,7 @@ _WITHOUT_DERIVATIVE: tuple[Any, ...] = (
 """Functions that NumPy's own code computes from the numbers."""
 
 SAVES = frozenset((np.save, np.savez, np.savez_compressed, np.savetxt))
-"""The functions of `on_numbers` that write the numbers to a file."""
+"""The functions in `FUNCTIONS` that write the numbers to a file."""
 
 FUNCTIONS.update(dict.fromkeys(_WITHOUT_DERIVATIVE, on_numbers))
 

@@ -43,8 +43,7 @@ def _elementwise() -> dict[Any, Callable[..., Any]]:
     def binary(op: int) -> Callable[..., Any]:
         return lambda x, y: _engine.binary_op(op, x, y)
 
-    # rows are reversed so that of two rows with one ufunc the first wins: mul, and not absorb_mul with its own zero
-    # rule
+    # reversed, so that the first of two rows with one ufunc wins: mul, and not absorb_mul with its own zero rule
     rows = [row for row in reversed(ROWS) if row.ufunc]
     return {getattr(np, str(row.ufunc)): (unary if row.arity == 1 else binary)(OP[row.name]) for row in rows}
 

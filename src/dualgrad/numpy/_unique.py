@@ -52,7 +52,7 @@ def _unique(name: str, x: Any) -> UniqueAll:
 
 @standard("unique_all")
 def _unique_all(x: Any, /) -> UniqueAll:
-    """The distinct elements, their first positions, the number of each element's value, and the counts.
+    """The distinct elements, their first positions, the index of each element in them, and the counts.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def _unique_counts(x: Any, /) -> UniqueCounts:
 
 @standard("unique_inverse")
 def _unique_inverse(x: Any, /) -> UniqueInverse:
-    """The distinct elements, and the number of each element's value among them; see `unique_all`.
+    """The distinct elements, and the index of each element in them; see `unique_all`.
 
     Examples
     --------

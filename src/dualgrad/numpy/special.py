@@ -103,7 +103,7 @@ def zeta(x: Any, q: Any = None) -> Any:
     Parameters
     ----------
     x : Tensor
-        The exponent. There is no derivative by it.
+        The exponent. A derivative by it raises.
     q : Tensor, optional
         The first term.
 

@@ -197,7 +197,7 @@ def odeint_event(
     Raises
     ------
     RuntimeError
-        If there is no event; otherwise as for `odeint`.
+        Without an event; otherwise as for `odeint`.
     ValueError, TypeError
         As for `odeint`; if `event` does not return one float, or returns nan.
     numpy.linalg.LinAlgError

@@ -170,7 +170,7 @@ def _apolar(items: tuple[tuple[tuple[Index, Fraction], ...], ...], name: str) ->
     dimensions = len(times)
     products: list[tuple[int, int, int, float]] = []
     table: list[list[dict[int, Fraction]]] = []
-    for monomial in basis:  # products of t^b with the basis, from those of a monomial of one degree less
+    for monomial in basis:  # products of t^b with the basis, from a monomial of one degree less
         i = next((m for m, e in enumerate(monomial) if e), None)
         if i is None:
             table.append([{k: Fraction(1)} for k in range(len(basis))])

@@ -291,7 +291,7 @@ def linear_operator(
     Raises
     ------
     TypeError, ValueError
-        If there are no terms, or a multi-index or coefficient is invalid.
+        If `terms` is empty, or a multi-index or coefficient is invalid.
 
     Notes
     -----

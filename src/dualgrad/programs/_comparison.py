@@ -87,7 +87,7 @@ def difference(found: Any, expected: Any, rounding: float | None, where: str = "
 def near(found: np.ndarray, expected: np.ndarray, rounding: float | None, scale: float = 0.0) -> bool:
     """True if two arrays of one type and shape agree to `rounding` units in the last place; None means bit for bit.
 
-    The units are those of the largest number, or of `scale` if it is larger.
+    The unit belongs to the largest number, or to `scale` if it is larger.
     """
     if found.tobytes() == expected.tobytes():
         return True

@@ -42,7 +42,7 @@ def passes(fn: Callable[..., Any], *, last: str | None = None) -> Callable[..., 
     TypeError
         If `fn` cannot be called.
     ValueError
-        If there is no pass `last`, or the function runs eagerly; `dualgrad.explain` gives the reason.
+        If `last` does not name a pass, or the function runs eagerly; `dualgrad.explain` gives the reason.
 
     Notes
     -----

@@ -56,7 +56,7 @@ def verify(fn: Callable[..., Any]) -> Callable[..., Any]:
     Notes
     -----
     A call that is not recorded yet is made two or three times, with its effects. The checks: every operand is made
-    before it is read, by a suitable instruction. Shapes and types equal those of the kernels' results. Every access
+    before it is read, by a suitable instruction. Shapes and types equal the kernels' results. Every access
     stays inside its memory, also in the last, smaller tile. No value loses its place while it is needed. No incomplete
     region, or row of another tile, is read. The results are the elements that the recorded steps give.
 

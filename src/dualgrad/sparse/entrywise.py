@@ -138,7 +138,7 @@ class _Entries(Walk):
         self.exits.update(slot for slot in slots if slot in self.along or slot in self.turned)
 
     def single(self, op: int, params: Any, ins: tuple[int, ...], out: int) -> _Along | None:
-        """Reduce a step on arrays of directions to steps on their entries; None if there is no such form."""
+        """Reduce a step on arrays of directions to steps on their entries; None if that is impossible."""
         row, shape = self.rows[op], self.recorded.shapes[out]
         if any(slot in self.turned for slot in ins):
             return None

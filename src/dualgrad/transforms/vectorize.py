@@ -57,7 +57,7 @@ def vmap(fn: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0) -> Callable[P,
 
     Notes
     -----
-    There is no loop: each primitive runs once, on all samples. vmap composes with every derivative in any order:
+    Instead of a loop, each primitive runs once, on all samples. vmap composes with every derivative in any order:
     ``vmap(grad(f))`` gives one gradient for each sample, and ``grad`` of a function that calls vmap gives the gradient
     through all samples.
 

@@ -9,13 +9,13 @@ from .handles import TensorBase
 from .handles import stop as stop
 
 OPCODES: dict[str, int]
-COMPLEX_FORMS: dict[int, Callable[[Tensor], Tensor]]  # by opcode, for what is not analytic
+COMPLEX_FORMS: dict[int, Callable[[Tensor], Tensor]]  # by opcode, for functions that are not analytic
 
 def in_rows(x: Any) -> bool: ...
 def is_new_array(r: Any, operands: tuple[Any, ...]) -> bool: ...
 
-LAID_OUT: list[Callable[..., None]]  # of the result of an operator and its operands; of a product of stacks
-OTHER_PRODUCTS: list[Callable[[Any, Any], Any]]  # of a tensor and something else
+LAID_OUT: list[Callable[..., None]]  # for the result of an operator and its operands; for a product of stacks
+OTHER_PRODUCTS: list[Callable[[Any, Any], Any]]  # of a tensor and another object
 
 def install_promotion(promotion: dict[tuple[int, int], int]) -> None: ...
 

@@ -98,7 +98,7 @@ def zeta(x: Any, q: Any = None) -> Tensor:
     x : Tensor, numpy.ndarray or number
         The exponent, above 1.
     q : Tensor, numpy.ndarray or number, optional
-        Where the sum starts; None means 1.
+        The start of the sum; None means 1.
 
     Returns
     -------
