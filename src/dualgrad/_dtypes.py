@@ -323,7 +323,7 @@ def _names() -> str:
 
 
 def _hint(spec: object) -> str:
-    """Advice for the wrong specs that people write most often."""
+    """Advice on the most frequent wrong values of `spec`."""
     kind = spec.type if isinstance(spec, np.dtype) else spec
     if isinstance(kind, type) and issubclass(kind, np.inexact):  # the long doubles of the platform
         wanted = "complex128" if issubclass(kind, np.complexfloating) else "float64"

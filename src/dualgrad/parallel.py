@@ -150,7 +150,7 @@ def get_auto_parallel_context(attr_key: str) -> object:
 
 
 def reset_auto_parallel_context() -> None:
-    """Restore the defaults of all settings.
+    """Restore the defaults of all settings of `set_auto_parallel_context`.
 
     Examples
     --------

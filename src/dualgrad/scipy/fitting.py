@@ -37,7 +37,7 @@ LEAST_SQUARES = {"trf": "product", "dogbox": "product", "lm": "dense"}
 
 
 class Watch:
-    """A record of a running solver: the best point so far and the number of iterations."""
+    """A record of a solver during `fit`: the best point so far and the number of iterations."""
 
     def __init__(self, size: Callable[[Any], float], show: Callable[[int, float], None]) -> None:
         self.size = size

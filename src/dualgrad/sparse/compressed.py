@@ -32,8 +32,8 @@ _INSTEAD = ", or take the numbers alone: plan.values(...), plan.pattern"
 class SparsePlan:
     """The reusable part of a sparse derivative, for arguments of fixed shapes and types.
 
-    The method ``prepare`` of a `SparseDerivative` makes it. Called with arguments of the same shapes and types, it
-    returns the matrix at them.
+    The method ``prepare`` of a `sparse_jacobian` or `sparse_hessian` makes it. Called with arguments of the same shapes
+    and types, it returns the matrix at them.
 
     Attributes
     ----------
@@ -253,7 +253,7 @@ def _prepared(derivative: SparseDerivative, args: tuple[Any, ...]) -> SparsePlan
 
 
 class SparseDerivative:
-    """A sparse Jacobian or Hessian as a function, which keeps its last plan.
+    """The function that `sparse_jacobian` or `sparse_hessian` returns; it keeps its last plan.
 
     Examples
     --------
