@@ -1,1 +1,1 @@
-"""Axes: joined and taken apart, reordered, reversed and rolled; diagonals. Views of memory wherever they can be."""
+"""Axes: join, split, reorder, reverse and roll them; diagonals. Results are views of memory wherever possible."""

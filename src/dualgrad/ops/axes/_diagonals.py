@@ -23,7 +23,7 @@ _SLICE, _UNSLICE, _WHERE = OP["slice"], OP["unslice"], OP["where"]
 
 
 def _stride(rows: int, columns: int, offset: int) -> tuple[int, int, int]:
-    """The slice of the flat matrix that is a diagonal: start, length, step."""
+    """The slice of the flat matrix that is a diagonal, as (start, length, step)."""
     start = offset if offset >= 0 else -offset * columns
     length = max(min(rows + min(offset, 0), columns - max(offset, 0)), 0)
     return (start if length else 0), length, columns + 1
@@ -239,7 +239,7 @@ def block_diag(*inputs: Any) -> Tensor:
     Returns
     -------
     Tensor
-        In the type the operands have together.
+        In the common type of the operands.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """Joining tensors along an axis, and taking them apart again.
 
-Operands of different types are converted to the type they have together, so gradients go back in the type of
-each. Pieces are slices: views of the same memory.
+Operands of different types are converted to their common type, so each gradient is converted back to the type of its
+operand. Pieces are slices: views of the same memory.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ def cat(tensors: Any, axis: int = 0, **other: Any) -> Tensor:
     Returns
     -------
     Tensor
-        In the type the operands have together.
+        In the common type of the operands.
 
     Raises
     ------
     numpy.exceptions.AxisError
         If the tensors have no such axis.
     ValueError
-        If there is no tensor, or the shapes do not fit.
+        If `tensors` is empty, or the shapes do not fit.
 
     Examples
     --------
@@ -111,14 +111,14 @@ def stack(tensors: Any, axis: int = 0, **other: Any) -> Tensor:
     Returns
     -------
     Tensor
-        In the type the operands have together.
+        In the common type of the operands.
 
     Raises
     ------
     numpy.exceptions.AxisError
         If the result has no such axis.
     ValueError
-        If there is no tensor, or the shapes differ.
+        If `tensors` is empty, or the shapes differ.
 
     Examples
     --------
@@ -235,7 +235,7 @@ def split(x: Any, split_size_or_sections: Any, axis: int = 0, **other: Any) -> t
     numpy.exceptions.AxisError
         If `x` has no such axis.
     ValueError
-        If the length is not positive, or the lengths do not add up to that of the axis.
+        If the length is not positive, or the lengths do not add up to the length of the axis.
 
     See Also
     --------
@@ -267,7 +267,7 @@ def split(x: Any, split_size_or_sections: Any, axis: int = 0, **other: Any) -> t
 
 
 def chunk(x: Any, chunks: int, axis: int = 0, **other: Any) -> tuple[Tensor, ...]:
-    """Cut into at most so many pieces of equal length (the last may be shorter) along an axis.
+    """Cut along an axis into at most `chunks` pieces of equal length; the last may be shorter.
 
     Parameters
     ----------

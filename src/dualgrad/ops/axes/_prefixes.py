@@ -1,9 +1,9 @@
 """All prefixes of a sequence, combined by an associative function.
 
-Neighbours are combined to pairs, the sequence of pairs, half as long, is treated the same way, and the prefixes
-that end inside a pair are filled in. That makes about 2 n applications of the function in 2 log2(n) calls on
-whole arrays. Nothing is ever taken back out of a prefix (no division, no difference), so results and derivatives
-of every order are as good as the function itself: a 0 among factors, or a -inf among logarithms, does no harm.
+Neighbours are combined to pairs. The sequence of pairs, half as long, is treated the same way, and the prefixes that
+end inside a pair are filled in. That makes about 2 n applications of the function in 2 log2(n) calls on whole arrays.
+Nothing is ever divided or subtracted to leave an element out, so results and derivatives of every order are as accurate
+as the function itself. A 0 among factors, or a -inf among logarithms, does no harm.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from .._arguments import OP, to_shape
 from ._joining import cat, stack
 
 Elements: TypeAlias = tuple[Tensor, ...]
-"""A sequence of elements that may consist of several numbers: a tensor for each of them."""
+"""A sequence of elements. An element may consist of several numbers, with one tensor for each."""
 
 _SLICE = OP["slice"]
 
 
 def every(x: Tensor, axis: int, start: int, count: int, step: int = 1) -> Tensor:
-    """So many elements along an axis, from the first one in steps."""
+    """Take `count` elements along an axis, from `start` in steps of `step`."""
     spec = [(start, count, step) if k == axis else (0, n, 1) for k, n in enumerate(x.shape)]
     return _engine.apply(_SLICE, tuple(spec), x)
 
@@ -50,7 +50,7 @@ def prefixes(combine: Callable[[Elements, Elements], Elements], parts: Elements,
 
 
 def _interleaved(even: Tensor, odd: Tensor, axis: int) -> Tensor:
-    """Elements at even places and at odd places as one sequence; the even ones may be one more."""
+    """Interleave the elements at even and at odd places; there may be one more even element."""
     half = odd.shape[axis]
     rest = even.shape[axis] - half
     pairs = stack((every(even, axis, 0, half), odd), axis + 1)

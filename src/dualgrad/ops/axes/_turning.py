@@ -57,7 +57,7 @@ def _flip_method(x: Tensor, *dims: Any) -> Tensor:
 
 
 def roll(x: Any, shifts: Any, dims: Any = None) -> Tensor:
-    """Move the elements along axes; what leaves at one end enters at the other.
+    """Move the elements along axes; elements that leave at one end enter at the other.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Augmented assignments, ``t += value``: an array is written into; any other tensor gives a new one."""
+"""Augmented assignments, ``t += value``: they write into an array, and make a new tensor of any other tensor."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _OPERATORS = {
 
 
 def changed(t: Tensor, sign: str, value: Any) -> Tensor:
-    """What the name of an array means after an augmented assignment; operators call it."""
+    """Return the new value of the name in an augmented assignment; operators call it."""
     new = _OPERATORS[sign](t, value)
     return written(f"t {sign}= value", t, new) if t._is_array else new
 

@@ -1,13 +1,13 @@
-"""Elements at an index: taken from a tensor, and given other values in a new one.
+"""Elements at an index: read them, and replace them in a new tensor.
 
 An index is settled in two steps, which are NumPy's rules written as primitives:
 
 * ints, slices, Ellipsis and None become one slice with an entry for each axis and one reshape, both views;
-* if there are arrays, a gather over the axes they stand at follows. Ints beside arrays count as arrays then,
-  and a mask is the arrays of its places.
+* if there are arrays, a gather over their axes follows. Ints beside arrays count as arrays then, and a mask is replaced
+  by the arrays of its places.
 
-A tensor of ints stays an operand of the gather, so an index that was computed is part of the program like any
-other value; a mask is read, since it decides about shapes.
+A tensor of ints stays an operand of the gather, so a computed index is part of the program like any other value. A mask
+is read at once, since shapes depend on it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Spec: TypeAlias = tuple[tuple[int, int, int], ...]
 
 
 def taken(t: Tensor, index: Any) -> Tensor:
-    """Elements at an index as a tensor of their own: no view."""
+    """Return the elements at an index as a tensor of their own, not as a view."""
     shape = t.shape
     if type(index) is int and shape:  # the most frequent index of all
         n = shape[0]
@@ -65,9 +65,9 @@ def taken(t: Tensor, index: Any) -> Tensor:
 
 
 def _basic(shape: tuple[int, ...], parts: tuple[Any, ...]) -> tuple[Spec | None, tuple[int, ...] | None] | None:
-    """The slice that an index takes, and the shape to give to what it takes; None for an index with arrays.
+    """The slice for an index and the shape of its result; None for an index with arrays.
 
-    Either is None where it would change nothing.
+    The slice or the shape is None where it would change nothing.
     """
     spec: list[tuple[int, int, int]] = []
     result: list[int] = []
@@ -120,14 +120,14 @@ def _sliced(t: Tensor, spec: Spec, shape: tuple[int, ...]) -> Tensor:
 
 
 def plain(part: Any) -> Any:
-    """A part of an index with numbers in place of tensors that bound a slice."""
+    """Replace tensors that bound a slice by Python numbers."""
     if type(part) is slice and any(isinstance(bound, Tensor) for bound in (part.start, part.stop, part.step)):
         return slice(pythons(part.start), pythons(part.stop), pythons(part.step))
     return part
 
 
 def _stretch(part: slice, n: int) -> tuple[int, int, int]:
-    """A slice of an axis of length n as first element, number of elements, step."""
+    """Return a slice of an axis of length n as (first element, number of elements, step)."""
     try:
         start, stop, step = plain(part).indices(n)
     except ValueError:
@@ -151,7 +151,7 @@ def _too_many(shape: tuple[int, ...], parts: tuple[Any, ...]) -> IndexError:
 def _entries(shape: tuple[int, ...], parts: tuple[Any, ...]) -> list[Any]:
     """The parts of an index with arrays, one for each axis or None.
 
-    Ellipsis is written out (one that stands for no axis is left between arrays), ints are Python's, masks are
+    Ellipsis is replaced by slices (one that stands for no axis is left between arrays), ints are Python's, masks are
     NumPy arrays, other arrays are int64 arrays or Tensors.
     """
     entries: list[Any] = []
@@ -178,12 +178,12 @@ def _entries(shape: tuple[int, ...], parts: tuple[Any, ...]) -> list[Any]:
 
 
 def _picks(entries: list[Any]) -> bool:
-    """Whether there is an array, or an int that counts as one."""
+    """True if there is an array, or an int, which counts as an array here."""
     return any(part is not None and not isinstance(part, slice) for part in entries)
 
 
 def _array(part: Any) -> Any:
-    """Any other part of an index than an int, a slice or None: as an int, a mask or an array of ints."""
+    """Convert any other part of an index than an int, a slice or None to an int, a mask or an array of ints."""
     if type(part) is WeakNumber and isinstance(part, int):
         return part.tensor()
     if isinstance(part, Tensor):
@@ -219,7 +219,7 @@ def _array(part: Any) -> Any:
 
 
 def _numbers(item: Any) -> Any:
-    """Nested lists with tensors in them as nested lists of arrays."""
+    """Convert nested lists with tensors in them to nested lists of arrays."""
     if isinstance(item, Tensor):
         return item._numpy()
     return [_numbers(inner) for inner in item] if isinstance(item, list | tuple) else item
@@ -228,11 +228,10 @@ def _numbers(item: Any) -> Any:
 def _advanced(
     shape: tuple[int, ...], entries: list[Any]
 ) -> tuple[Spec, tuple[int, ...], tuple[Any, ...], list[Any], int | None]:
-    """An index with arrays.
+    """Split an index with arrays into a slice, a reshape and a gather.
 
-    Returned are the slice, the shape to give to what it takes, the gather's pattern and its indices, and
-    which axis of the result is to be removed, if any: an Ellipsis that stands for no axis is one of length 1
-    until then.
+    Returns the slice, the shape of its result, the pattern and the indices of the gather, and the axis to remove from
+    the result, if any. An Ellipsis that stands for no axis is an axis of length 1 until then.
     """
     spec: list[tuple[int, int, int]] = []
     result: list[int] = []
@@ -285,14 +284,14 @@ def _advanced(
 
 
 def _fits(mask: tuple[int, ...], covered: tuple[int, ...]) -> bool:
-    """Whether a mask stands for axes of these lengths: it has their shape, or no elements along some of them."""
+    """True if a mask fits axes of these lengths: it has their shape, or length 0 along some of them."""
     return mask == covered or (
         len(mask) == len(covered) and all(m in (0, n) for m, n in zip(mask, covered, strict=True))
     )
 
 
 def replaced(t: Tensor, index: Any, value: Any) -> Tensor:
-    """The value of `t` after ``t[index] = value``; of elements written twice the last one counts."""
+    """Return the value of `t` after ``t[index] = value``; of values written to one element the last one counts."""
     shape = t.shape
     parts = index if isinstance(index, tuple) else (index,)
     value = _as_value(value, t._typenum)
@@ -327,7 +326,7 @@ def replaced(t: Tensor, index: Any, value: Any) -> Tensor:
 
 
 def _fitted(value: Tensor, shape: tuple[int, ...]) -> Tensor:
-    """A value broadcast to the shape of the elements it is written to."""
+    """Broadcast a value to the shape of the elements that it replaces."""
     given = value.shape
     extra = max(len(given) - len(shape), 0)
     if math.prod(given[:extra]) == 1:
@@ -342,7 +341,7 @@ def _fitted(value: Tensor, shape: tuple[int, ...]) -> Tensor:
 
 
 def _as_value(value: Any, typenum: int) -> Tensor:
-    """What is written, as a tensor of the type it is written into."""
+    """Convert the value of an assignment to the type of the tensor."""
     if isinstance(value, list | tuple):
         if holds_tensor(value):
             return stack([_as_value(item, typenum) for item in value])
@@ -356,7 +355,7 @@ def _as_value(value: Any, typenum: int) -> Tensor:
 
 
 def refuse_complex(name: str, value: Any, typenum: int) -> None:
-    """An error if numbers would lose their imaginary part in a tensor of another type."""
+    """Raise a TypeError if numbers would lose their imaginary part in a tensor of another type."""
     if typenum not in IS_COMPLEX and _is_complex(value):
         raise TypeError(
             f"{name}: the value is complex, and the tensor is not, so the imaginary part would be lost; write its real "
@@ -365,7 +364,7 @@ def refuse_complex(name: str, value: Any, typenum: int) -> None:
 
 
 def _is_complex(x: Any) -> bool:
-    """Whether there are complex numbers among numbers, arrays, tensors and lists of them."""
+    """True if there are complex numbers among numbers, arrays, tensors and lists of them."""
     if isinstance(x, list | tuple):
         return any(map(_is_complex, x))
     if isinstance(x, Tensor):

@@ -1,4 +1,4 @@
-"""What functions with index tensors share: their checks, and indices in the form the primitives want."""
+"""Shared by functions with index tensors: their checks, and indices in the form that the primitives take."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def index_tensor(name: str, indices: Any) -> Tensor:
 
 
 def as_int64(x: Tensor) -> Tensor:
-    """Integers as Int64; those beyond its range become its largest number, which no axis has, and do not wrap."""
+    """Convert integers to Int64. Integers beyond its range become its largest number and do not wrap."""
     if x._typenum == _INT64:
         return x
     if x._typenum == _UINT64:
@@ -39,12 +39,12 @@ def as_int64(x: Tensor) -> Tensor:
 
 
 def clipped(x: Tensor, length: int) -> Tensor:
-    """Real numbers as indices of an axis with elements: those beyond its ends are its ends, and nan is 0."""
+    """Convert real numbers to indices of an axis. Numbers beyond its ends become its ends, and nan becomes 0."""
     return _engine.apply(_CLIP_INDEX, length, x)
 
 
 def along(name: str, x: Tensor, axis: int, index: Tensor) -> list[Any]:
-    """Index arrays for all axes of `x`: `index` along one axis, every place itself along the others."""
+    """Index arrays for all axes of `x`: `index` along one axis, the place itself along all others."""
     shape = index.shape
     if len(shape) != x.ndim or any(m > n for k, (m, n) in enumerate(zip(shape, x.shape, strict=True)) if k != axis):
         raise ValueError(
@@ -59,7 +59,7 @@ def along(name: str, x: Tensor, axis: int, index: Tensor) -> list[Any]:
 
 
 def columns(name: str, x_shape: tuple[int, ...], indices: Tensor) -> list[Tensor]:
-    """The last axis of an index tensor taken apart: one tensor for each leading axis that is indexed."""
+    """Split an index tensor along its last axis: one tensor for each leading axis that is indexed."""
     shape = indices.shape
     if not shape or shape[-1] > len(x_shape):
         raise ValueError(
@@ -71,7 +71,7 @@ def columns(name: str, x_shape: tuple[int, ...], indices: Tensor) -> list[Tensor
 
 
 def points_for(name: str, shape: tuple[int, ...], indices: Any, updates: Tensor) -> list[Tensor]:
-    """The index tensors of points in a shape, checked to be as many as there are updates."""
+    """The index tensors of points in a shape, checked to be as many as the updates."""
     index = index_tensor(name, indices)
     points = columns(name, shape, index)
     expected = index.shape[:-1] + shape[len(points) :]
@@ -84,7 +84,7 @@ def points_for(name: str, shape: tuple[int, ...], indices: Any, updates: Tensor)
 
 
 def placed(error: IndexError, shape: tuple[int, ...]) -> IndexError:
-    """An error of the primitives, which speak of the shape they were given, for who knows another one."""
+    """Add to an error of a primitive, which names the shape of its operand, the shape that the user knows."""
     told = str(error).endswith(f"the tensor has shape {shape}")
     return error if told else IndexError(f"{error}, made from one of shape {shape}")
 

@@ -1,9 +1,9 @@
 """Assignments that would be lost: ``a[0][1] = 2``, ``a.T[0] = 1``, ``a.ravel()[3] = 1``.
 
-NumPy's slices are views, and such a line changes the array that they are taken from. A tensor that is no array has no
-views: what is taken from it is a tensor of its own, which nothing else holds, and which would be changed and dropped.
-That is seen by the number of references to it. From Python 3.14 on the reference of a local variable is not counted;
-there the bytecode says whether the tensor on the left comes from a variable.
+NumPy's slices are views, and such a line changes the array that they are taken from. A tensor that is not an array has
+no views: its slices are tensors of their own. Nothing else holds such a slice, so the line would change a tensor that
+is dropped at once. The number of references to it shows that. From Python 3.14 on the reference of a local variable is
+not counted; there the bytecode says whether the tensor on the left comes from a variable.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from typing import Any
 
 __all__ = ["refuse_lost_write"]
 
-# What lies on the stack from the container on.
+# The number of stack entries from the container on.
 _STORES = {dis.opmap[name]: n for name, n in (("STORE_SUBSCR", 2), ("STORE_SLICE", 3)) if name in dis.opmap}
 
 
 def _measured() -> tuple[int, int]:
-    """How many references are counted in an assignment: of an object with a name, and of one that nothing holds."""
+    """Count the references in an assignment: to an object with a name, and to an object that nothing holds."""
     counts = []
 
     class Probe:
@@ -42,11 +42,11 @@ _SETTINGS = {"counted": _NAMED != _HELD_BY_NOTHING}  # whether references of nam
 
 
 def refuse_lost_write(t: Any) -> None:
-    """An error if an assignment to an item of `t` would be lost; the method of the assignment calls this."""
+    """Raise a RuntimeError if an assignment to an item of `t` would be lost; `__setitem__` calls this."""
     if sys.getrefcount(t) > _HELD_BY_NOTHING:
         return
     caller = sys._getframe(2)
-    if caller.f_code.co_code[caller.f_lasti] not in _STORES:  # compiled code, whose references are not counted so
+    if caller.f_code.co_code[caller.f_lasti] not in _STORES:  # compiled code counts references in another way
         return
     if not _SETTINGS["counted"] and _has_a_name(caller):
         return
@@ -58,15 +58,15 @@ def refuse_lost_write(t: Any) -> None:
 
 
 def _has_a_name(frame: FrameType) -> bool:
-    """Whether the tensor on the left of the assignment that a frame executes is the value of a variable."""
+    """True if the tensor on the left of the assignment that a frame executes is the value of a variable."""
     return _comes_from_variable(frame.f_code, frame.f_lasti)
 
 
 @functools.lru_cache(1024)
 def _comes_from_variable(code: CodeType, place: int) -> bool:
-    """Whether a variable is the container of an assignment to an item.
+    """True if a variable is the container of an assignment to an item.
 
-    The bytecode is followed backwards to the instruction that has put the container on the stack.
+    Follow the bytecode backwards to the instruction that has put the container on the stack.
     """
     instructions = list(dis.get_instructions(code))
     at = next(k for k, i in enumerate(instructions) if i.offset == place)
@@ -102,7 +102,7 @@ def _pushed(i: dis.Instruction) -> int:
 
 
 def _before(instructions: list[dis.Instruction], at: int) -> int:
-    """The instruction that runs before another one; of a conditional expression, those of its second branch."""
+    """The instruction that runs before another one; in a conditional expression it follows the second branch."""
     if instructions[at - 1].opname not in ("JUMP_FORWARD", "JUMP_BACKWARD"):
         return at - 1
     here = instructions[at].offset

@@ -1,7 +1,7 @@
-"""Putting elements at the places that index tensors give: adding, and replacing.
+"""Put elements at the places that index tensors give: add them, or replace.
 
-Adding is one primitive, the transpose of gather: what comes to one place more than once is summed. Replacing
-takes the last of them, and is the functional form of writing with an index (`indexing.py`).
+Adding is one primitive, the transpose of gather: values for one place are summed. Replacing takes the last of them. It
+is the functional form of writing with an index (`indexing.py`).
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def _added_at_points(name: str, shape: tuple[int, ...], indices: Any, updates: T
 def tensor_scatter_add(x: Any, indices: Any, updates: Any) -> Tensor:
     """Add values at points.
 
-    The errors are those of `scatter_nd`, and a TypeError if the type of `x` cannot hold the values.
+    The errors are as in `scatter_nd`, and a TypeError if the type of `x` cannot hold the values.
 
     Parameters
     ----------
@@ -106,9 +106,9 @@ def _scatter_added(name: str, x: Any, indices: Any, updates: Any) -> Tensor:
 
 
 def tensor_scatter_update(x: Any, indices: Any, updates: Any) -> Tensor:
-    """Replace elements at points; where one comes twice the last counts.
+    """Replace elements at points; if a point occurs twice, the last value counts.
 
-    Parameters, result and errors are those of `tensor_scatter_add`.
+    Parameters, result and errors are as in `tensor_scatter_add`.
 
     Examples
     --------
@@ -136,7 +136,7 @@ def _replaced(name: str, x: Tensor, index: tuple[Any, ...], updates: Tensor) -> 
 def scatter(x: Any, axis: int, index: Any, src: Any) -> Tensor:
     """Replace elements along an axis, one for each element of an index tensor.
 
-    Where one comes twice the last counts.
+    If a place occurs twice, the last value counts.
 
     Parameters
     ----------
@@ -145,9 +145,9 @@ def scatter(x: Any, axis: int, index: Any, src: Any) -> Tensor:
     axis : int
         The axis.
     index : Tensor of int
-        As many axes as `x`, none longer but for `axis`.
+        As many axes as `x`; only `axis` may be longer than in `x`.
     src : Tensor or number
-        The new values: shape of `index`, or longer (the rest is left out).
+        The new values: shape of `index`, or longer (further elements are ignored).
 
     Returns
     -------
@@ -157,7 +157,7 @@ def scatter(x: Any, axis: int, index: Any, src: Any) -> Tensor:
     Raises
     ------
     IndexError
-        If an index is out of range, or there is no such axis.
+        If an index is out of range, or the axis does not exist.
     TypeError
         If the indices are not integers, or the type of `x` cannot hold the values (floats among integers).
     ValueError
@@ -179,7 +179,7 @@ def scatter(x: Any, axis: int, index: Any, src: Any) -> Tensor:
 def scatter_add(x: Any, axis: Any, index: Any, src: Any = None) -> Tensor:
     """Add values along an axis, one for each element of an index tensor.
 
-    Parameters, result and errors are those of `scatter`. With three arguments, ``scatter_add(input_x, indices,
+    Parameters, result and errors are as in `scatter`. With three arguments, ``scatter_add(input_x, indices,
     updates)`` as in MindSpore, rows are added to a Parameter or another tensor in place.
 
     Examples
@@ -202,7 +202,7 @@ def scatter_add(x: Any, axis: Any, index: Any, src: Any = None) -> Tensor:
 def into_variable(
     name: str, variable: Any, indices: Any, updates: Any, change: Callable[..., Tensor], points: bool
 ) -> Tensor:
-    """Rows, or points, of a Parameter or another tensor changed in place; what a Parameter is given is a constant."""
+    """Change rows, or points, of a Parameter or another tensor in place; values for a Parameter are constants."""
     if not isinstance(variable, Tensor):
         raise TypeError(f"{name}: input_x is a {type(variable).__name__}; expected a Parameter or another Tensor")
     index = index_tensor(name, indices)
@@ -215,7 +215,7 @@ def into_variable(
 
 
 def _elements(name: str, x: Any, axis: Any, index: Any, src: Any) -> tuple[Tensor, list[Any], Tensor]:
-    """The operand, an index array for each of its axes, and the values in its type."""
+    """The operand, an index array for each of its axes, and the values converted to its type."""
     x = operand(name, x)
     indices = index_tensor(name, index)
     places = along(name, x, one_axis(name, axis, x.shape), indices)
@@ -240,7 +240,7 @@ def tensor_scatter_elements(x: Any, indices: Any, updates: Any, axis: int = 0, r
     x : Tensor
         At least one axis.
     indices : Tensor of int
-        As many axes as `x`, none longer but for `axis`.
+        As many axes as `x`; only `axis` may be longer than in `x`.
     updates : Tensor
         Shape of `indices`.
     axis : int, default 0
@@ -256,7 +256,7 @@ def tensor_scatter_elements(x: Any, indices: Any, updates: Any, axis: int = 0, r
     Raises
     ------
     IndexError
-        If an index is out of range, or there is no such axis.
+        If an index is out of range, or the axis does not exist.
     TypeError
         If the indices are not integers.
     ValueError
@@ -279,7 +279,7 @@ def tensor_scatter_elements(x: Any, indices: Any, updates: Any, axis: int = 0, r
 def index_add(x: Any, indices: Any, y: Any, axis: int, use_lock: bool = True, check_index_bound: bool = True) -> Tensor:
     """Add slices along an axis.
 
-    The errors are those of `scatter`.
+    The errors are as in `scatter`.
 
     Parameters
     ----------
@@ -288,7 +288,7 @@ def index_add(x: Any, indices: Any, y: Any, axis: int, use_lock: bool = True, ch
     indices : Tensor of int
         A vector: where the slices of `y` go.
     y : Tensor
-        The shape of `x`, but along the axis as long as `indices`; converted to the type of `x`.
+        The shape of `x`, but as long as `indices` along the axis; converted to the type of `x`.
     axis : int
         The axis.
     use_lock, check_index_bound : bool

@@ -1,15 +1,15 @@
 """Views, as NumPy has them: elements of an array under another handle.
 
-A value cannot change, and a tensor is a handle on one. A view is a handle that knows its root (a tensor that is no
-view) and how its elements are taken from the root: reading renews them (`take`), an assignment is one to the root
-(`placed`). The engine holds both together (`Alias` in `_engine/transforms/handles.pyx`).
+A value cannot change, and a tensor is a handle on a value. A view is a handle that knows its root (a tensor that is not
+a view) and how to take its elements from the root. Reading a view takes them anew (`take`); writing into it writes into
+the root (`placed`). The engine does both together (`Alias` in `_engine/transforms/handles.pyx`).
 
-Which results are views is NumPy's own answer. An array has a *layout*, a NumPy array of single bytes that lies in
-memory as NumPy's array would and whose contents nobody reads. A function that may return a view is called with layouts
-in place of the tensors; if what it returns lies in a layout, its place there says which elements it shows.
+NumPy itself decides which results are views. An array has a *layout*: a NumPy array of single bytes with the strides of
+NumPy's array, whose contents are never read. A function that may return a view is called with layouts in place of the
+tensors. If its result lies in a layout, its place there says which elements the view shows.
 
-NumPy's rules hold for arrays: what NumPy's functions and `dualgrad.numpy` return, NumPy arrays as inputs, and results
-of methods and operators of arrays. Other tensors follow MindSpore's rules, and so do all under the alias `mindspore`.
+NumPy's rules hold for arrays: results of NumPy's functions and of `dualgrad.numpy`, NumPy arrays as inputs, and results
+of methods and operators of arrays. All other tensors, and all under the alias `mindspore`, follow MindSpore's rules.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ __all__ = [
 
 _SETTINGS = {"views": True}
 PARTS: dict[str, Callable[..., Tensor]] = {}
-"""The functions real, imag and joined of complex numbers, which a later module enters."""
+"""The functions real, imag and joined of complex numbers; a later module enters them."""
 _as_strided = np.lib.stride_tricks.as_strided
 
 _PLAIN = frozenset((int, slice, type(None), type(...)))
@@ -58,12 +58,12 @@ _UNKNOWN = (
 
 
 def switched(on: bool) -> None:
-    """Say whether NumPy's rules hold for arrays that are made from now on."""
+    """Set whether NumPy's rules hold for arrays that are made from now on."""
     _SETTINGS["views"] = on
 
 
 def array(x: Tensor) -> Tensor:
-    """A tensor that was just made, as an array."""
+    """Mark a new tensor as an array."""
     return as_array(x) if _SETTINGS["views"] else x
 
 
@@ -103,13 +103,13 @@ def _layout_of_view(alias: Any) -> np.ndarray:
 
 
 def _places(layout: np.ndarray, root: Tensor) -> tuple[Any, ...]:
-    """How the elements at a place in the layout of a tensor are taken from it."""
+    """How to take the elements at a place in the layout of a tensor from it."""
     offset = layout.__array_interface__["data"][0] - _layout(root).__array_interface__["data"][0]
     return "places", offset if layout.size else 0, layout.shape, layout.strides
 
 
 def _inside(layout: np.ndarray, root: Tensor) -> bool:
-    """Whether a layout lies in the layout of a tensor."""
+    """True if a layout lies in the layout of a tensor."""
     return bool(np.may_share_memory(layout, _layout(root)))
 
 
@@ -121,10 +121,10 @@ def _c_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
 def _plan(
     whole: tuple[int, ...], steps: tuple[int, ...], offset: int, shape: tuple[int, ...], strides: tuple[int, ...]
 ) -> tuple[Any, ...]:
-    """The elements at a place of memory as ("flat", slice), ("slices", index, axes) or ("gather", their positions).
+    """Plan how to take the elements at a place of memory from a tensor.
 
-    ``whole`` and ``steps`` are shape and strides of the tensor they are taken from. Slices are those of its axes; the
-    axes that they leave are put in the order given, and then get the shape of the view.
+    ``whole`` and ``steps`` are its shape and strides. Returns ("flat", slice), ("slices", index, axes) or ("gather",
+    positions). For "slices", `index` applies to its axes, which are then put into the order `axes` and reshaped.
     """
     size, count = math.prod(whole), math.prod(shape)
     if steps == _c_strides(whole) and (
@@ -167,7 +167,7 @@ def _plan_of(root: Tensor, offset: int, shape: tuple[int, ...], strides: tuple[i
 
 
 def take(view: Tensor) -> Tensor:
-    """The elements that a view shows, as a tensor of their own."""
+    """Return the elements that a view shows, as a tensor of their own."""
     return _taken(view._alias.root, view._alias.how)
 
 
@@ -196,7 +196,7 @@ def _turned(x: Tensor, axes: tuple[int, ...]) -> Tensor:
 
 
 def placed(root: Tensor, how: tuple[Any, ...], value: Tensor) -> Tensor:
-    """The value of a tensor after the elements that a view shows have become others."""
+    """Return the value of a tensor after an assignment to a view of it."""
     kind, *rest = how
     if kind == "index":
         return replaced(root, rest[0], value)
@@ -221,7 +221,7 @@ use_views(take, _layout)
 
 
 def writable(name: str, t: Tensor) -> None:
-    """An error if NumPy would refuse to write into an array, or what it would change cannot be known."""
+    """Raise an error if NumPy would refuse to write into an array, or if the changed elements cannot be known."""
     alias = t._alias
     if alias is None:
         return
@@ -235,7 +235,7 @@ def writable(name: str, t: Tensor) -> None:
 
 
 def seen(found: Tensor, t: Tensor, index: Any) -> Tensor:
-    """What an index has taken from `t`; if `t` is an array, a view for ints and slices, else an array.
+    """Mark the result of ``t[index]``. If `t` is an array it is a view for ints and slices, else a new array.
 
     A single number is neither, as in NumPy.
     """
@@ -255,7 +255,7 @@ def seen(found: Tensor, t: Tensor, index: Any) -> Tensor:
 
 
 def taken_by_index(value: Any, t: Tensor, index: Any) -> bool:
-    """Whether a value is what ``t[index]`` shows, so that ``t[index] = value`` changes nothing."""
+    """True if a value is the view ``t[index]`` itself, so that ``t[index] = value`` changes nothing."""
     alias = value._alias if isinstance(value, Tensor) else None
     return alias is not None and alias.root is t and alias.how[0] == "index" and _equal(alias.how[1], index)
 
@@ -279,7 +279,7 @@ def _make_view(x: Tensor, t: Tensor, layout: np.ndarray, how: tuple[Any, ...] | 
 
 
 def as_part(x: Any, t: Tensor, name: str) -> Any:
-    """The real or imaginary part of an array, as a view of it."""
+    """Return the real or imaginary part of an array as a view of it."""
     if not _SETTINGS["views"] or not x.ndim:
         return x
     if not t.dtype.is_complex:
@@ -302,16 +302,16 @@ _MAY_BE_VIEWS = frozenset(
     """.split()
     if hasattr(np, name)
 ) | {np.linalg.diagonal, np.linalg.matrix_transpose}
-"""NumPy's functions that may return a view, or an argument."""
+"""NumPy's functions that may return a view or an argument."""
 
 _TURNED = frozenset(
     (np.apply_along_axis, np.cross, np.linalg.cross, np.delete, np.geomspace, np.logspace, np.histogramdd)
     + (np.nanpercentile, np.nanquantile, np.percentile, np.quantile)
 )
-"""Functions whose results may not lie in C order although their arguments do."""
+"""Functions whose results may not lie in C order even if their arguments do."""
 
 _THEMSELVES = frozenset((np.diff, np.real_if_close, np.polyder, np.polyint, np.linalg.matrix_power))
-"""Functions that return their argument itself where there is nothing to do."""
+"""Functions that return the argument itself where nothing has to be done."""
 
 _PARTS = (np.real, np.imag)
 
@@ -335,19 +335,21 @@ _METHODS = frozenset(
 """Methods of NumPy's arrays that return new ones."""
 
 _OTHERWISE = frozenset(("repeat", "nonzero"))
-"""Methods that do something else in MindSpore."""
+"""Methods that do something else in MindSpore than in NumPy."""
 
 _REDUCTIONS = frozenset("all any max mean min prod ptp std sum var".split())
-"""Methods that reduce all axes in MindSpore where none is named, as in ``axis=()``."""
+"""Methods that reduce all axes in MindSpore for ``axis=()``."""
 
 _IN_PLACE = frozenset(("fill", "sort"))
-"""Methods that change a NumPy array and return nothing, where a tensor's return something and leave it as it is."""
+"""Methods that change a NumPy array and return nothing. A tensor's methods return a result and leave the tensor as it
+is.
+"""
 
 
 def _layouts(x: Any, met: list[Tensor], known: list[np.ndarray], doubtful: bool = False) -> Any:
-    """Arguments with layouts in place of tensors; both are added to lists.
+    """Replace tensors in arguments by their layouts, and add both to lists.
 
-    Where they are doubtful, layouts that are not known are those of C order, and those of parts have gaps.
+    With `doubtful`, unknown layouts are taken to be in C order, and layouts of real or imaginary parts get gaps.
     """
     if isinstance(x, Tensor):
         met.append(x)
@@ -364,13 +366,13 @@ def _layouts(x: Any, met: list[Tensor], known: list[np.ndarray], doubtful: bool 
 
 
 def _is_part(t: Tensor) -> bool:
-    """Whether a tensor is a view of real or imaginary parts, which are every other number in memory."""
+    """True if a tensor is a view of real or imaginary parts: every second number in memory."""
     alias = t._alias
     return alias is not None and alias.root is not None and alias.how[0] == "part"
 
 
 def _with_gaps(layout: np.ndarray) -> np.ndarray:
-    """A layout with room for a number behind each."""
+    """A layout of the same shape with twice the strides."""
     ends = [step * (n - 1) for n, step in zip(layout.shape, layout.strides, strict=True)]
     start = -2 * sum(end for end in ends if end < 0)
     memory = np.empty(2 * sum(map(abs, ends)) + 2, layout.dtype)
@@ -378,7 +380,7 @@ def _with_gaps(layout: np.ndarray) -> np.ndarray:
 
 
 def _leaves(x: Any) -> Iterator[Any]:
-    """What tuples and lists hold."""
+    """The leaves of nested tuples and lists."""
     if isinstance(x, tuple | list):
         for item in x:
             yield from _leaves(item)
@@ -387,7 +389,7 @@ def _leaves(x: Any) -> Iterator[Any]:
 
 
 def arrays_of(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], found: Any) -> Any:
-    """What a function of NumPy has returned for tensors: views where NumPy returns views, else arrays."""
+    """Mark the result of a NumPy function of tensors: views where NumPy returns views, else arrays."""
     if not _SETTINGS["views"] or (isinstance(function, np.ufunc) and _engine.is_new_array(found, args)):
         return found
     tensors = [x for x in _leaves((args, list(kwargs.values()))) if isinstance(x, Tensor)]
@@ -410,7 +412,7 @@ def _is_argument(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     known: list[np.ndarray] = []
     try:
         made = function(*_layouts(args, [], known), **_of_layouts(kwargs, [], known))
-    except Exception:  # of numbers that mean nothing
+    except Exception:  # layouts hold arbitrary numbers
         return False
     return made is known[0]
 
@@ -427,7 +429,7 @@ def _with_views(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], fo
             other = function(*_layouts(args, [], others, True), **_of_layouts(settings, [], others, True))
             if _shared(made, known) != _shared(other, others):
                 return _unsure(found, met) if unknown else _new_arrays(function, args, kwargs, met, found)
-    except Exception:  # ours takes what NumPy's does not: there is no answer
+    except Exception:  # NumPy's function refuses arguments that ours takes
         return _unsure(found, met)
     if function is np.broadcast_arrays or function is np.meshgrid:  # NumPy warns of writes into them
         for x in _leaves(made):
@@ -441,12 +443,12 @@ def _of_layouts(settings: dict[str, Any], *lists: Any) -> dict[str, Any]:
 
 
 def _shared(made: Any, layouts: list[np.ndarray]) -> list[bool]:
-    """Which results lie in which layouts."""
+    """For each result and each layout, whether they share memory."""
     return [isinstance(x, np.ndarray) and np.may_share_memory(x, layout) for x in _leaves(made) for layout in layouts]
 
 
 def _paired(found: Any, made: Any, met: list[Tensor]) -> Any:
-    """Results, beside those of the same call on layouts."""
+    """Mark results by comparing them with the results of the same call on layouts."""
     if isinstance(found, tuple | list):
         if isinstance(made, tuple | list) and len(made) == len(found):
             return type(found)([_paired(one, other, met) for one, other in zip(found, made, strict=True)])
@@ -467,7 +469,7 @@ def _paired(found: Any, made: Any, met: list[Tensor]) -> Any:
 
 
 def _unsure(found: Any, met: list[Tensor]) -> Any:
-    """Results that may be views: nobody can write into them, or read them after the array has changed."""
+    """Mark results that may be views: an error to write into them, or to read them after the array has changed."""
     if isinstance(found, tuple | list):
         return type(found)([_unsure(x, met) for x in found])
     if isinstance(found, Tensor) and found.ndim and met:
@@ -480,7 +482,7 @@ def _unsure(found: Any, met: list[Tensor]) -> Any:
 
 
 def _with_layout(x: Tensor, made: np.ndarray) -> Tensor:
-    """A new array, which lies in memory as another one does."""
+    """Give a new array the memory layout of another one."""
     if made.ndim > 1 and not made.flags.c_contiguous:
         set_layout(x, np.empty_like(made))
     elif x._alias is not None and x._alias.layout is not None:
@@ -489,7 +491,7 @@ def _with_layout(x: Tensor, made: np.ndarray) -> Tensor:
 
 
 def _new_arrays(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], tensors: list[Tensor], found: Any) -> Any:
-    """Results that are arrays of their own."""
+    """Mark results as arrays of their own."""
     if isinstance(found, tuple | list):
         new = [_new_arrays(function, args, kwargs, tensors, x) for x in found]
         if all(map(lambda one, other: one is other, new, found)):
@@ -514,7 +516,7 @@ def _new_arrays(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], te
 
 
 def _lay_out(function: Any, args: tuple[Any, ...], found: Tensor) -> None:
-    """Give a new array the layout that NumPy's would have."""
+    """Give a new array the layout that NumPy's result would have."""
     if not isinstance(function, np.ufunc):
         _not_known(found)
     elif function.signature is None:
@@ -528,7 +530,7 @@ def _not_known(found: Tensor) -> None:
 
 
 def _ordered(operands: tuple[Any, ...], shape: tuple[int, ...]) -> np.ndarray:
-    """What a ufunc allocates for its result."""
+    """The layout that a ufunc allocates for its result."""
     arrays = [x for x in operands if isinstance(x, np.ndarray)]
     flags = [["readonly"]] * len(arrays) + [["writeonly", "allocate"]]
     made = np.nditer(  # type: ignore[call-overload]
@@ -547,7 +549,7 @@ _engine.LAID_OUT += [_operators_result, _not_known]
 
 
 def axes_in_memory(name: str, t: Tensor) -> list[int]:
-    """The axes of a tensor, those with longer steps in memory first. RuntimeError if the order is not known."""
+    """The axes of a tensor by falling stride in memory. RuntimeError if the order is not known."""
     layout = _layout(t)
     repeated = any(n > 1 and step == 0 for n, step in zip(layout.shape, layout.strides, strict=True))
     if repeated or (layout.dtype == np.int8 and not layout.flags.c_contiguous):
@@ -558,13 +560,13 @@ def axes_in_memory(name: str, t: Tensor) -> list[int]:
 
 
 def order_in_memory(name: str, t: Tensor) -> str:
-    """What order="A" means for a tensor: "F" if its columns lie in memory one after another, else "C"."""
+    """The meaning of order="A" for a tensor: "F" if its columns lie in memory one after another, else "C"."""
     axes_in_memory(name, t)
     return "F" if _layout(t).flags.fnc and not _is_part(t) else "C"
 
 
 def followed(name: str, method: Any) -> Any:
-    """A method of `Tensor`, which returns for arrays what NumPy's method of that name does."""
+    """Wrap a method of `Tensor` so that it follows NumPy's method of that name for arrays."""
     if name in _IN_PLACE:
         return _in_place_if_dropped(name, method)
     if not callable(method) or name not in _METHODS | _OTHERWISE | _VIEW_METHODS.keys():
@@ -584,7 +586,7 @@ def followed(name: str, method: Any) -> Any:
 
 
 def _means_otherwise(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Whether a call of a method says something else in NumPy than in MindSpore, or something that is NumPy's only."""
+    """True if a call of a method has another meaning in NumPy than in MindSpore, or a meaning in NumPy only."""
     if name in _OTHERWISE:
         return True
     if name in ("reshape", "ravel"):
@@ -601,7 +603,7 @@ def _of_method(name: str, t: Tensor, args: tuple[Any, ...], kwargs: dict[str, An
 
 
 def _in_place_if_dropped(name: str, method: Any) -> Any:
-    """A method that changes an array, as NumPy's does, where nothing is done with what a tensor's returns."""
+    """Wrap a method so that it changes an array in place, as NumPy's does, if the caller drops the result."""
 
     @functools.wraps(method)
     def call(self: Tensor, *args: Any, **kwargs: Any) -> Any:
@@ -614,7 +616,7 @@ def _in_place_if_dropped(name: str, method: Any) -> Any:
 
 
 def _is_dropped(frame: Any) -> bool:
-    """Whether a frame drops what the call returns that it is executing."""
+    """True if the caller drops the result of the call that its frame executes."""
     code, at = frame.f_code.co_code, frame.f_lasti + 2
     while at < len(code) and dis.opname[code[at]] == "CACHE":
         at += 2

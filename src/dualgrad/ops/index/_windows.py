@@ -1,6 +1,6 @@
 """Windows of a tensor given by numbers: `slice` and `strided_slice`.
 
-They are reading with an index (`indexing.py`) under another form.
+They read with an index (`indexing.py`), written in another form.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def slice(x: Any, begin: Any, size: Any) -> Tensor:
     begin : tuple of int
         Where the window begins, for each axis.
     size : tuple of int
-        How long it is along each axis; -1 stands for the rest of the axis.
+        The length along each axis; -1 stands for the rest of the axis.
 
     Returns
     -------
@@ -71,14 +71,14 @@ def strided_slice(
     new_axis_mask: int = 0,
     shrink_axis_mask: int = 0,
 ) -> Tensor:
-    """Take every so manieth element between two points.
+    """Take the elements between two points, in steps.
 
     Parameters
     ----------
     x : Tensor
         Any shape and type.
     begin, end : tuple of int
-        First element, and the one behind the last, for each axis; negative numbers count from the end.
+        First element, and the element behind the last, for each axis; negative numbers count from the end.
     strides : tuple of int, optional
         Steps, 1 by default; negative ones go backwards.
     begin_mask, end_mask : int
@@ -140,7 +140,7 @@ class Slice(Primitive, of=slice):
 
 
 class StridedSlice(Primitive):
-    """Every so manieth element between two points; see `strided_slice`.
+    """Elements between two points, in steps; see `strided_slice`.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """Choosing between values: where, masks and limits.
 
-A branch that is not taken adds exactly nothing to a derivative, not even where its own slope is infinite: the
-cotangent that reaches it is zero, and zero absorbs. Limits count as inside, so `clamp` has slope 1 there;
-this is why it is made of `where` rather than of `maximum` and `minimum`, which share a tie.
+A branch that is not taken adds exactly nothing to a derivative, even where its own derivative is infinite: its
+cotangent is zero, and zero absorbs. Limits count as inside, so `clamp` has derivative 1 there. Therefore it is made of
+`where` and not of `maximum` and `minimum`, which share a tie.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _BOOL = _dtype.bool_.num
 
 
 def _choose(name: str, condition: Any, x: Any, y: Any) -> Tensor:
-    """Where on operands of any kind, brought to their common type."""
+    """Choose between operands of any kind, converted to their common type."""
     if not isinstance(condition, Tensor):
         condition = operand(name, condition)
     if condition._typenum != _BOOL:
@@ -46,14 +46,14 @@ def where(condition: Any, x: Any, y: Any) -> Tensor:
     Parameters
     ----------
     condition : Tensor or numpy.ndarray
-        Type Bool; for another type, whether an element is not 0.
+        Type Bool; of another type, elements other than 0 count as true.
     x, y : Tensor, numpy.ndarray or number
-        What to choose from. The three shapes broadcast.
+        The two choices. The three shapes broadcast.
 
     Returns
     -------
     Tensor
-        The type that `x` and `y` have together.
+        The common type of `x` and `y`.
 
     Raises
     ------
@@ -70,7 +70,7 @@ def where(condition: Any, x: Any, y: Any) -> Tensor:
     >>> print(ops.where(x > 1, x, 7.0))
     [7. 4.]
 
-    The square root has an infinite slope at 0, but is not taken there:
+    The square root has an infinite derivative at 0, but is not taken there:
 
     >>> print(dg.grad(lambda x: ops.where(x > 0, ops.sqrt(x), 0.0))(x))
     [0.   0.25]
@@ -84,9 +84,9 @@ def select(condition: Any, x: Any, y: Any) -> Tensor:
     Parameters
     ----------
     condition : Tensor or numpy.ndarray
-        Type Bool; for another type, whether an element is not 0.
+        Type Bool; of another type, elements other than 0 count as true.
     x, y : Tensor, numpy.ndarray or number
-        What to choose from. The three shapes broadcast.
+        The two choices. The three shapes broadcast.
 
     Returns
     -------
@@ -110,14 +110,14 @@ def masked_fill(x: Any, mask: Any, value: Any) -> Tensor:
     x : Tensor or numpy.ndarray
         Any type.
     mask : Tensor or numpy.ndarray
-        Type Bool, a shape that broadcasts with that of `x`.
+        Type Bool, a shape that broadcasts with the shape of `x`.
     value : number or Tensor
         A number, or a tensor without axes.
 
     Returns
     -------
     Tensor
-        The type that `x` and `value` have together.
+        The common type of `x` and `value`.
 
     Raises
     ------
@@ -146,7 +146,7 @@ def masked_fill(x: Any, mask: Any, value: Any) -> Tensor:
 
 
 def clamp(x: Any, min: Any = None, max: Any = None) -> Tensor:
-    """Limit x to an interval, with slope 1 inside and at the limits, 0 outside.
+    """Limit x to an interval, with derivative 1 inside and at the limits, 0 outside.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def clamp(x: Any, min: Any = None, max: Any = None) -> Tensor:
     Returns
     -------
     Tensor
-        The type that all have together. nan stays nan.
+        The common type of all operands. nan stays nan.
 
     Raises
     ------

@@ -1,9 +1,8 @@
-"""Picking elements by index tensors: gather and its kin.
+"""Take elements by index tensors: gather and its kin.
 
-One primitive reads at index arrays, its transpose adds into zeros there (`_scatter.py`). Index tensors are
-operands, so an index that was computed is part of the program like any other value. Indices count from the
-end where they are negative and are checked where they are used: one out of range is an IndexError that names
-it and the length of the axis.
+One primitive reads at index arrays; its transpose adds into zeros there (`_scatter.py`). Index tensors are operands, so
+a computed index is part of the program like any other value. Negative indices count from the end. Indices are checked
+where they are used: an index out of range raises an IndexError that names it and the length of the axis.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ def gather(x: Any, indices: Any, axis: Any, batch_dims: int = 0) -> Tensor:
     axis : int
         The axis of `x`.
     batch_dims : int, default 0
-        So many leading axes belong together in `x` and `indices`.
+        The number of leading axes that `x` and `indices` share.
 
     Returns
     -------
@@ -53,7 +52,7 @@ def gather(x: Any, indices: Any, axis: Any, batch_dims: int = 0) -> Tensor:
     Raises
     ------
     IndexError
-        If an index is out of range, or there is no such axis.
+        If an index is out of range, or the axis does not exist.
     TypeError
         If the indices are not integers.
 
@@ -79,7 +78,7 @@ def _gathered(name: str, x: Any, indices: Any, axis: Any, batch_dims: int = 0) -
 
 
 def _gathered_in_batches(name: str, x: Tensor, index: Tensor, axis: int, batch: int) -> Tensor:
-    """As many leading axes as `batch` are walked by both: they get index arrays of their own."""
+    """Gather where `x` and the indices share leading axes, which get index arrays of their own."""
     if batch < 0:
         batch += index.ndim
     shared = x.shape[:batch]
@@ -90,7 +89,7 @@ def _gathered_in_batches(name: str, x: Tensor, index: Tensor, axis: int, batch: 
         )
     between = tuple(range(batch, axis))
     behind = tuple(range(axis + 1, x.ndim))
-    first = permuted(x, (*range(batch), axis, *between, *behind))  # the axis right behind the shared ones
+    first = permuted(x, (*range(batch), axis, *between, *behind))  # the axis right behind the shared axes
     inner = index.ndim - batch
     rulers = [np.arange(n).reshape([n if j == k else 1 for j in range(index.ndim)]) for k, n in enumerate(shared)]
     found = read(name, many_axes_pattern(batch + 1), first, *rulers, index)
@@ -110,7 +109,7 @@ def gather_elements(x: Any, dim: Any = None, index: Any = None, **other: Any) ->
     dim : int
         The axis. Also spelled `axis`.
     index : Tensor of int
-        As many axes as `x`, none longer but for `dim`.
+        As many axes as `x`; only `dim` may be longer than in `x`.
 
     Returns
     -------
@@ -120,7 +119,7 @@ def gather_elements(x: Any, dim: Any = None, index: Any = None, **other: Any) ->
     Raises
     ------
     IndexError
-        If an index is out of range, or there is no such axis.
+        If an index is out of range, or the axis does not exist.
     TypeError
         If the indices are not integers.
     ValueError
@@ -218,7 +217,7 @@ def index_select(x: Any, axis: Any = None, index: Any = None, **other: Any) -> T
     Raises
     ------
     IndexError
-        If an index is out of range, or there is no such axis.
+        If an index is out of range, or the axis does not exist.
     TypeError
         If the indices are not integers.
     ValueError
@@ -254,8 +253,8 @@ def take(x: Any, indices: Any, axis: int | None = None, mode: str = "raise", **o
     axis : int, optional
         The axis; None stands for all elements in order. Also spelled `dim`.
     mode : {"raise", "wrap", "clip"}, default "raise"
-        What indices out of range do: raise an error, begin again, or stop at the ends ("clip", where negative
-        indices stop at 0).
+        Effect of indices out of range: an error, a restart from the first element, or a stop at the ends ("clip", where
+        negative indices stop at 0).
 
     Returns
     -------
@@ -264,7 +263,7 @@ def take(x: Any, indices: Any, axis: int | None = None, mode: str = "raise", **o
     Raises
     ------
     IndexError
-        If an index is out of range, or there is no such axis.
+        If an index is out of range, or the axis does not exist.
     TypeError
         If the indices are not integers.
     ValueError
@@ -301,7 +300,7 @@ def one_hot(indices: Any, depth: int = -1, on_value: Any = 1, off_value: Any = 0
     Parameters
     ----------
     indices : Tensor of int
-        The places. One out of range gives a vector without `on_value`.
+        The places. A place out of range gives a vector without `on_value`.
     depth : int, default -1
         Length of the vectors; -1 stands for the largest index plus 1.
     on_value, off_value : Tensor or number
@@ -312,7 +311,7 @@ def one_hot(indices: Any, depth: int = -1, on_value: Any = 1, off_value: Any = 0
     Returns
     -------
     Tensor
-        In the type the two values have together.
+        The common type of the two values.
 
     Raises
     ------
@@ -354,7 +353,7 @@ class Gather(Primitive):
     Parameters
     ----------
     batch_dims : int, default 0
-        So many leading axes belong together in operand and indices.
+        The number of leading axes that operand and indices share.
 
     Examples
     --------

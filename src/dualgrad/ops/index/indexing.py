@@ -1,8 +1,8 @@
 """Reading and writing with an index: ``t[index]`` and ``t[index] = value``.
 
-Writing makes a new value, ``where(written, value, old)``, and points the handle at it. What was computed from
-the old value keeps it, derivatives go to the new elements and to the old ones that are left, and nothing that
-a derivative has yet to read can change behind its back.
+Writing makes a new value, ``where(written, value, old)``, and points the handle at it. Values computed from the old
+value keep it, so nothing changes behind the back of a derivative that has yet to read it. Derivatives go to the new
+elements and to the old elements that are left.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__: list[str] = []
 
 
 def getitem(t: Tensor, index: Any) -> Tensor:
-    """Elements at an index, by NumPy's rules; derivatives go back to where they came from.
+    """Return the elements at an index, by NumPy's rules; derivatives go back to their places.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def getitem(t: Tensor, index: Any) -> Tensor:
 
 
 def setitem(t: Tensor, index: Any, value: Any) -> None:
-    """Write elements at an index: the handle is pointed at a new value.
+    """Write elements at an index: point the handle at a new value.
 
     Parameters
     ----------
@@ -71,9 +71,9 @@ def setitem(t: Tensor, index: Any, value: Any) -> None:
     TypeError
         If the value is complex and `t` is not.
     RuntimeError
-        If the value is being differentiated and `t` was made outside of the function, or is a Parameter: the
-        derivative would end in a tensor that outlives it. If nothing else holds `t` (``a[0][1] = value``) and it is no
-        view: the assignment would be lost. Arrays of `dualgrad.numpy` have views, other tensors have none.
+        If the value is being differentiated and `t` was made outside of the function, or is a Parameter: the derivative
+        would end in a tensor that outlives it. If nothing else holds `t` (``a[0][1] = value``) and it is not a view:
+        the assignment would be lost. Arrays of `dualgrad.numpy` have views, other tensors have none.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def setitem(t: Tensor, index: Any, value: Any) -> None:
 def rewritten(name: str, t: Tensor, new: Tensor) -> Tensor:
     """Point the handle of `t` at a new value, unless a derivative would end in a tensor that outlives it.
 
-    The elements that a view shows change in its root.
+    The elements of a view change in its root.
     """
     writable(name, t)
     alias = t._alias
@@ -113,7 +113,7 @@ def rewritten(name: str, t: Tensor, new: Tensor) -> Tensor:
 
 
 def written(name: str, x: Tensor, new: Any) -> Tensor:
-    """Give a tensor a new value of its own shape and type; one of another type, but the same kind, is converted."""
+    """Give a tensor a new value of its own shape; a value of another type, but the same kind, is converted."""
     new = operand(name, new)
     if new.shape != x.shape:
         raise ValueError(f"{name}: the new value has shape {new.shape}; expected that of the tensor, {x.shape}")
@@ -126,7 +126,7 @@ def written(name: str, x: Tensor, new: Any) -> Tensor:
 
 
 def copied(self: Tensor) -> Tensor:
-    """A tensor with the same value, an array whose slices are views; derivatives go through it."""
+    """Return an array with the same value, whose slices are views; derivatives pass."""
     return array(+self)
 
 

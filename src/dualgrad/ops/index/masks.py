@@ -1,4 +1,4 @@
-"""Elements picked by a mask, and the places where there is something."""
+"""Elements selected by a mask, and the places of nonzero elements."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def masked_select(x: Any, mask: Any) -> Tensor:
     Returns
     -------
     Tensor
-        One axis, as long as the mask says. Derivatives go to where the elements came from.
+        One axis, as long as the mask has true elements. Derivatives go back to the places of the elements.
 
     Raises
     ------
@@ -58,14 +58,14 @@ def masked_select(x: Any, mask: Any) -> Tensor:
 
 
 def nonzero(x: Any, *, as_tuple: bool = False) -> Any:
-    """Where the elements stand that are not 0.
+    """Positions of the elements that are not 0.
 
     Parameters
     ----------
     x : Tensor
         At least one axis.
     as_tuple : bool, default False
-        Give a vector of positions for each axis, which together are an index, in place of a matrix.
+        Give one vector of positions for each axis, which together are an index, in place of a matrix.
 
     Returns
     -------

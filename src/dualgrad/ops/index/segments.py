@@ -1,8 +1,8 @@
-"""Rows gathered into segments: sums, products and extremes of the rows that bear one number.
+"""Rows gathered into segments: sums, products and extremes of the rows with the same segment number.
 
-The sum is a scatter, the transpose of reading. A product multiplies the rows of each segment pairwise, after
-sorting them by segment, and divides nothing, so zeros among them are exact in every derivative. An extreme is
-found on plain numbers first; the rows that reach it share the slope in equal parts.
+The sum is a scatter, the transpose of reading. The product sorts the rows by segment and multiplies them pairwise. It
+divides nothing, so derivatives are exact even where factors are zero. An extreme is found without derivatives first;
+the rows that reach it share the gradient in equal parts.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ def segment_sums(rows: Tensor, ids: Tensor, count: int) -> Tensor:
 
 
 def segment_products(rows: Tensor, ids: Tensor, count: int) -> Tensor:
-    """The product of the rows of each segment; 1 where there are none."""
+    """The product of the rows of each segment; 1 for a segment without rows."""
     return _combined(lambda x, y: x * y, rows, ids, count, 1)
 
 
 def segment_extremes(op: int, rows: Tensor, ids: Tensor, count: int, empty: Any) -> Tensor:
-    """The largest or smallest row of each segment, element by element; `empty` where there are none.
+    """The largest or smallest row of each segment, element by element; `empty` for a segment without rows.
 
-    The mean of the elements that reach the extreme has the right derivatives; what its rounding lacks of the
-    extreme is added as a constant.
+    The mean of the elements that reach the extreme has the right derivatives. Its rounding error is corrected by a
+    constant.
     """
     extreme = _combined(lambda x, y: _engine.binary_op(op, x, y), _engine.stop(rows), ids, count, empty)
     if not rows.dtype.is_float:
@@ -61,10 +61,9 @@ def segment_extremes(op: int, rows: Tensor, ids: Tensor, count: int, empty: Any)
 
 
 def _combined(combine: Any, rows: Tensor, ids: Tensor, count: int, empty: Any) -> Tensor:
-    """The rows of each segment combined by an associative function.
+    """Combine the rows of each segment by an associative function.
 
-    Rows of one segment stand side by side when they are sorted by segment; the last of their prefixes is the
-    result.
+    Sorted by segment, the rows of one segment stand side by side, and the last of their prefixes is the result.
     """
     width = rows.shape[1]
     nothing = Tensor(np.full((count, width), empty, rows.dtype.numpy))
@@ -88,17 +87,17 @@ def _combined(combine: Any, rows: Tensor, ids: Tensor, count: int, empty: Any) -
 
 
 def unsorted_segment_sum(input_x: Any, segment_ids: Any, num_segments: int) -> Tensor:
-    """Sums of the elements that bear one segment number.
+    """Sums of the elements with the same segment number.
 
     Parameters
     ----------
     input_x : Tensor
         At least one axis.
     segment_ids : Tensor of int
-        A segment for each element of the first axes of `input_x`, in any order; elements with a negative one are
+        A segment for each element of the first axes of `input_x`, in any order; elements with a negative segment are
         left out.
     num_segments : int
-        How many segments there are.
+        The number of segments.
 
     Returns
     -------
@@ -108,11 +107,11 @@ def unsorted_segment_sum(input_x: Any, segment_ids: Any, num_segments: int) -> T
     Raises
     ------
     IndexError
-        If there is no such segment.
+        If the segment does not exist.
     TypeError
         If the segments are not integers.
     ValueError
-        If the shape of `segment_ids` is not that of the first axes of `input_x`, or there is no segment.
+        If the shape of `segment_ids` differs from the first axes of `input_x`, or `num_segments` is below 1.
 
     Examples
     --------
@@ -128,18 +127,19 @@ def unsorted_segment_sum(input_x: Any, segment_ids: Any, num_segments: int) -> T
 
 
 def unsorted_segment_max(x: Any, segment_ids: Any, num_segments: int) -> Tensor:
-    """Largest of the elements that bear one segment number; those that tie share the slope in equal parts.
+    """Largest of the elements with the same segment number; elements that tie share the gradient in equal parts.
 
-    The errors are those of `unsorted_segment_sum`.
+    The errors are as in `unsorted_segment_sum`.
 
     Parameters
     ----------
     x : Tensor
         At least one axis.
     segment_ids : Tensor of int
-        A segment for each element of the first axes of `x`, in any order; elements with a negative one are left out.
+        A segment for each element of the first axes of `x`, in any order; elements with a negative segment are left
+        out.
     num_segments : int
-        How many segments there are.
+        The number of segments.
 
     Returns
     -------
@@ -159,9 +159,9 @@ def unsorted_segment_max(x: Any, segment_ids: Any, num_segments: int) -> Tensor:
 
 
 def unsorted_segment_min(x: Any, segment_ids: Any, num_segments: int) -> Tensor:
-    """Smallest of the elements that bear one segment number; those that tie share the slope in equal parts.
+    """Smallest of the elements with the same segment number; elements that tie share the gradient in equal parts.
 
-    The parameters are those of `unsorted_segment_max`, the errors those of `unsorted_segment_sum`.
+    The parameters are as in `unsorted_segment_max`, the errors as in `unsorted_segment_sum`.
 
     Returns
     -------
@@ -200,7 +200,7 @@ def _segmented(name: str, op: int | None, x: Any, segment_ids: Any, num_segments
 
 
 def _bins(name: str, ids: Tensor, count: int) -> Tensor:
-    """Segments, with one more behind them for negative numbers."""
+    """Segments, with one more behind them, for negative numbers."""
     try:
         checked = _engine.apply(_GATHER, _FIRST, Tensor(np.arange(count)), _engine.binary_op(_MAXIMUM, ids, 0))
     except IndexError as error:
@@ -209,7 +209,7 @@ def _bins(name: str, ids: Tensor, count: int) -> Tensor:
 
 
 def _limit(name: str, x: Tensor, op: int) -> Any:
-    """What an extreme over nothing is: the number of the type that every other one exceeds."""
+    """The extreme over no elements: the lowest or highest number of the type."""
     kind = x.dtype.numpy
     if x.dtype.is_float:
         numbers: Any = np.finfo(kind)

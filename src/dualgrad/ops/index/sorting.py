@@ -1,7 +1,7 @@
 """Order: sorting, largest elements, medians, and where a value belongs in a sorted sequence.
 
-Positions are found on plain numbers, by stable sorting, and elements are read there: the derivative goes to where
-each value came from, and at ties to the element that is listed. nan counts as larger than everything.
+Positions are found on plain numbers, by stable sorting, and elements are read there. So the derivative goes to the
+place of each value, at ties to the element at the returned position. nan counts as larger than everything.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _ARGSORT, _ISNAN = OP["argsort"], OP["isnan"]
 
 
 def positions(x: Tensor, axis: int, descending: bool = False) -> Tensor:
-    """The positions of the elements in sorted order; elements that tie keep theirs."""
+    """The positions of the elements in sorted order; elements that tie keep their order."""
     return _engine.apply(_ARGSORT, (axis, truth_value("sort", "descending", descending)), _engine.stop(x))
 
 
@@ -61,7 +61,7 @@ def sort(x: Any, axis: int = -1, descending: bool = False, **other: Any) -> tupl
     values : Tensor
         Shape and type of `x`.
     indices : Tensor
-        Where each of them stood along the axis, Int64. Equal elements keep their order.
+        The position of each along the axis before sorting, Int64. Equal elements keep their order.
 
     Raises
     ------
@@ -91,7 +91,7 @@ def _sorted(name: str, x: Any, axis: Any, descending: bool) -> tuple[Tensor, Ten
 def argsort(x: Any, axis: int = -1, descending: bool = False, **other: Any) -> Tensor:
     """Positions of the elements in sorted order.
 
-    Parameters and errors are those of `sort`.
+    Parameters and errors are as in `sort`.
 
     Returns
     -------
@@ -114,14 +114,14 @@ def argsort(x: Any, axis: int = -1, descending: bool = False, **other: Any) -> T
 def topk(
     x: Any, k: int, dim: int | None = None, largest: bool = True, sorted: bool = True, **other: Any
 ) -> tuple[Tensor, Tensor]:
-    """The k largest or smallest elements along an axis.
+    """Return the k largest or smallest elements along an axis.
 
     Parameters
     ----------
     x : Tensor
         At least one axis.
     k : int
-        How many.
+        The number of elements.
     dim : int, optional
         The axis; None stands for the last one. Also spelled `axis`.
     largest : bool, default True
@@ -134,7 +134,7 @@ def topk(
     values : Tensor
         Shape of `x` with length k along the axis.
     indices : Tensor
-        Where each of them stands along the axis, Int64; the first of equal elements comes first.
+        Positions of the elements along the axis, Int64; of equal elements the first comes first.
 
     Raises
     ------
@@ -185,21 +185,21 @@ def median(x: Any, axis: Any = -1, keepdims: bool = False, **other: Any) -> tupl
     Returns
     -------
     values : Tensor
-        Type of `x`. Of the two elements in the middle of an even number it is the smaller one; nan where there is
-        a nan.
+        Type of `x`. For an even number of elements it is the smaller of the two in the middle; nan where there is a
+        nan.
     indices : Tensor
-        Where it stands along the axis, Int64. The whole derivative goes there.
+        Its position along the axis, Int64. The whole derivative goes there.
 
     Raises
     ------
     numpy.exceptions.AxisError
         If `x` has no such axis.
     ValueError
-        If there are no elements.
+        If `x` is empty along the axis.
 
     Notes
     -----
-    NumPy's function ``np.median`` of a tensor is the mean of the two elements in the middle, as it is of arrays.
+    NumPy's ``np.median`` of a tensor is the mean of the two elements in the middle, as for arrays.
 
     Examples
     --------
@@ -228,7 +228,7 @@ def median(x: Any, axis: Any = -1, keepdims: bool = False, **other: Any) -> tupl
 
 
 def middle(name: str, x: Tensor, axis: int, above: tuple[int, ...]) -> list[Tensor]:
-    """Positions of the elements in the middle: the lower one for 0, the upper one for 1; a nan where there is one."""
+    """Positions of the elements in the middle: the lower one for 0, the upper one for 1; nan has precedence."""
     n = x.shape[axis]
     if n == 0:
         raise ValueError(f"{name}: a tensor of shape {x.shape} has no elements along axis {axis}")
@@ -249,18 +249,18 @@ def searchsorted(
     side: str | None = None,
     sorter: Any = None,
 ) -> Tensor:
-    """Where values belong in a sequence that is sorted along its last axis.
+    """Positions at which values belong in a sequence that is sorted along its last axis.
 
     Parameters
     ----------
     sorted_sequence : Tensor
-        A vector; or any shape, with leading axes like those of `values`.
+        A vector; or any shape, with the same leading axes as `values`.
     values : Tensor or number
         Any shape.
     out_int32 : bool, default False
         Give Int32 in place of Int64.
     right : bool, default False
-        Behind elements that are equal to the value, and not before them.
+        Positions behind elements that are equal to the value, not before them.
     side : {"left", "right"}, optional
         The same in words.
     sorter : Tensor of int, optional
@@ -315,8 +315,8 @@ def searchsorted(
 def insertions(sequence: Tensor, values: Tensor, right: bool) -> Tensor:
     """How many elements of a sequence stand before each value, along the last axis.
 
-    Sorted together with the sequence a value comes behind so many elements and behind the other values before
-    it; these are counted by sorting the values alone.
+    Sorted together with the sequence, each value stands behind these elements and behind the values before it. Sorting
+    the values alone counts the latter.
     """
     sequence, values = alike([_engine.stop(sequence), _engine.stop(values)])
     last = sequence.ndim - 1
@@ -328,7 +328,7 @@ def insertions(sequence: Tensor, values: Tensor, right: bool) -> Tensor:
 
 
 def _ranks(x: Tensor) -> Tensor:
-    """The position that each element gets by sorting along the last axis."""
+    """The position of each element after sorting along the last axis."""
     return positions(positions(x, x.ndim - 1), x.ndim - 1)
 
 
@@ -336,7 +336,7 @@ def _ranks(x: Tensor) -> Tensor:
 
 
 class Sort(Primitive):
-    """Elements sorted along an axis, and where they stood, Int32; see `sort`.
+    """Sort elements along an axis, with their old positions, Int32; see `sort`.
 
     Parameters
     ----------
@@ -366,7 +366,7 @@ class Sort(Primitive):
 
 
 class TopK(Primitive):
-    """The k largest elements along the last axis, and where they stand, Int32; see `topk`.
+    """The k largest elements along the last axis, and their positions, Int32; see `topk`.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""Elements at points combined with updates: less them, times them, the larger of both.
+"""Elements at points combined with updates: differences, products, quotients, larger or smaller values.
 
-Where a point comes more than once, all of its updates count: the differences are summed up, the factors
-multiplied, the largest of them all is taken. Elements are rows here, numbered by the points (`segments.py`).
+If a point occurs more than once, all of its updates count: all are subtracted, all are factors, or the largest of all
+is taken. Elements are rows here, numbered by the points (`segments.py`).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _MAXIMUM, _MINIMUM = OP["maximum"], OP["minimum"]
 
 
 def tensor_scatter_sub(input_x: Any, indices: Any, updates: Any) -> Tensor:
-    """Subtract values at points; of a point that comes twice both are subtracted.
+    """Subtract values at points; if a point occurs twice, both values are subtracted.
 
     Parameters
     ----------
@@ -70,9 +70,9 @@ def _subtracted(name: str, x: Any, indices: Any, updates: Any) -> Tensor:
 
 
 def tensor_scatter_mul(input_x: Any, indices: Any, updates: Any) -> Tensor:
-    """Multiply by values at points; of a point that comes twice both are factors.
+    """Multiply by values at points; if a point occurs twice, both values are factors.
 
-    Parameters, result and errors are those of `tensor_scatter_sub`. Derivatives are exact where factors are 0,
+    Parameters, result and errors are as in `tensor_scatter_sub`. Derivatives are exact where factors are 0,
     too.
 
     Examples
@@ -91,10 +91,10 @@ def _multiplied(name: str, x: Any, indices: Any, updates: Any) -> Tensor:
 
 
 def tensor_scatter_div(input_x: Any, indices: Any, updates: Any) -> Tensor:
-    """Divide by values at points; of a point that comes twice both are divisors.
+    """Divide by values at points; if a point occurs twice, both values are divisors.
 
-    Parameters, result and errors are those of `tensor_scatter_sub`. Quotients of integers are integers: what is behind
-    the point is dropped after each division. An integer divided by 0 raises ZeroDivisionError.
+    Parameters, result and errors are as in `tensor_scatter_sub`. Quotients of integers are rounded towards 0 after each
+    division. An integer divided by 0 raises ZeroDivisionError.
 
     Examples
     --------
@@ -116,7 +116,7 @@ def _divided(name: str, x: Any, indices: Any, updates: Any) -> Tensor:
 
 
 def _quotients(x: np.ndarray, rows: np.ndarray, numbers: np.ndarray, caller: str) -> np.ndarray:
-    """Integers (n, m), some rows of them divided one after another."""
+    """Divide rows of integers (n, m) by other rows, one after another."""
     if (rows == 0).any():
         raise ZeroDivisionError(f"{caller}: an integer among the updates is 0; expected divisors other than 0")
     found = x.copy()
@@ -141,9 +141,9 @@ _integer_quotients = extend.primitive(
 
 
 def tensor_scatter_max(input_x: Any, indices: Any, updates: Any) -> Tensor:
-    """Replace elements at points by larger values; of values that tie each has an equal part of the slope.
+    """Replace elements at points by larger values; values that tie share the gradient in equal parts.
 
-    Parameters, result and errors are those of `tensor_scatter_sub`. The largest of the element and of all values
+    Parameters, result and errors are as in `tensor_scatter_sub`. The largest of the element and of all values
     for its point is taken.
 
     Examples
@@ -157,9 +157,9 @@ def tensor_scatter_max(input_x: Any, indices: Any, updates: Any) -> Tensor:
 
 
 def tensor_scatter_min(input_x: Any, indices: Any, updates: Any) -> Tensor:
-    """Replace elements at points by smaller values; of values that tie each has an equal part of the slope.
+    """Replace elements at points by smaller values; values that tie share the gradient in equal parts.
 
-    Parameters, result and errors are those of `tensor_scatter_sub`. The smallest of the element and of all values
+    Parameters, result and errors are as in `tensor_scatter_sub`. The smallest of the element and of all values
     for its point is taken.
 
     Examples
@@ -186,7 +186,7 @@ def _operands(name: str, x: Any, indices: Any, updates: Any) -> tuple[Tensor, Te
 
 
 def _rows(name: str, x: Any, indices: Any, updates: Any) -> tuple[Tensor, Tensor, Tensor, int]:
-    """The operand, the updates as rows, the number of the place each of them belongs to, how many places there are."""
+    """The operand, the updates as rows, the number of the place of each row, and the number of places."""
     x, updates, points = _operands(name, x, indices, updates)
     outer, inner = x.shape[: len(points)], x.shape[len(points) :]
     count = math.prod(outer)
@@ -216,11 +216,11 @@ def index_fill(x: Any, axis: int, index: Any, value: Any) -> Tensor:
     Raises
     ------
     IndexError
-        If an index is out of range, or there is no such axis.
+        If an index is out of range, or the axis does not exist.
     TypeError
         If the indices are not integers, or the type of the tensor cannot hold the values (floats among integers).
     ValueError
-        If there are more axes than that.
+        If `index` has several axes, or `value` has any.
 
     Examples
     --------
