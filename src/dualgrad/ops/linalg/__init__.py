@@ -1,8 +1,8 @@
 """Linear algebra: systems, determinants, factorisations, eigenvalues, functions of matrices.
 
-LAPACK's work is done by ``numpy.linalg``, over stacks of matrices; what is here are the derivatives. A few primitives
-with exact rules (`dualgrad.extend`) carry all of it, and the rules are written with the operators themselves, so there
-are derivatives of any order in any mode.
+LAPACK's work is done by ``numpy.linalg``, over stacks of matrices; this package adds the derivatives. A few primitives
+with exact rules (`dualgrad.extend`) carry all of it. The rules are written with the operators themselves, so there are
+derivatives of any order in any mode.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The differential of a Cholesky factorisation and its adjoint, on NumPy arrays.
 
 A change of a = l l^T moves l by the lower triangular x of x l^T + l x^T = da. This linear map and its adjoint are
-computed by halves, with products of matrices: some n^3 multiplications for a matrix of n rows (I. Murray,
-arXiv:1602.07527). By triangular systems alone they would take four times as many.
+computed by halves, with products of matrices: about n^3 multiplications for a matrix of n rows (I. Murray,
+arXiv:1602.07527). Triangular systems alone would take four times as many.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def _pullback(factor: Array, ct: Array, s: Array) -> None:
 
 
 def _divide_both_sides(a: Array, x: Array, lower: bool) -> None:
-    """Make of a symmetric x, in place, a^-1 x a^-T for a triangular a."""
+    """Replace a symmetric x, in place, by a^-1 x a^-T for a triangular a."""
     substitute(a, x, lower)
     x[...] = _transposed(x).copy()
     substitute(a, x, lower)

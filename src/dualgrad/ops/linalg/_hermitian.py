@@ -1,8 +1,8 @@
 """Eigenvalues and singular values of complex matrices, and eigenvalues of matrices that are not symmetric.
 
-The rules are those of `_perturbation` and `_singular` with adjoints in place of transposes. Each eigenvector has a
-factor of absolute value 1 that is free. Where LAPACK says which it takes (`general_pairs`), the derivative is that of
-LAPACK's vectors; of Hermitian matrices and singular vectors it is that of the factor that turns least, so functions
+The rules are as in `_perturbation` and `_singular` with adjoints in place of transposes. Each eigenvector has a free
+factor of absolute value 1. Where LAPACK defines its choice (`general_pairs`), the derivative is the derivative of
+LAPACK's vectors. For Hermitian matrices and singular vectors it belongs to the factor that turns least. So functions
 which do not depend on the choice have the right derivatives.
 """
 
@@ -87,7 +87,7 @@ def hermitian_pairs(a: Tensor, caller: str) -> tuple[Tensor, Tensor]:
 
 
 def _general_kernel(a: np.ndarray, caller: str, of_reals: bool) -> np.ndarray:
-    """Eigenvalues above eigenvectors of norm 1, the largest number of each real; real matrices in NumPy's order."""
+    """Eigenvalues above eigenvectors of norm 1 with a real largest number; real matrices in NumPy's order."""
     w, v = spectrum(caller, np.linalg.eig, a.real if of_reals else a)
     return np.concatenate([w[..., None, :], v], -2).astype(a.dtype)
 
@@ -108,10 +108,11 @@ _largest = extend.primitive(
 
 
 def _conditions(v: np.ndarray, a: np.ndarray, caller: str) -> tuple[np.ndarray, np.ndarray]:
-    """The conditions of the eigenvalues, and for each pair the distance below which rounding may have parted them.
+    """The conditions of the eigenvalues, and for each pair the distance up to which it counts as equal.
 
     Rounding moves an eigenvalue by the norm of the matrix times its condition, the norm of its left eigenvector (Golub
-    and Van Loan, Matrix Computations, 4th edition, 7.2.2). Below a hundred times that, vectors have no correct digits.
+    and Van Loan, Matrix Computations, 4th edition, 7.2.2). Below a hundred times this distance, vectors have no correct
+    digits.
     """
     each = np.linalg.norm(lapack(caller, _DEFECTIVE, np.linalg.inv, v), axis=-1)
     size = np.linalg.norm(a, axis=(-2, -1))[..., None, None] * np.finfo(v.dtype).eps
@@ -119,7 +120,7 @@ def _conditions(v: np.ndarray, a: np.ndarray, caller: str) -> tuple[np.ndarray, 
 
 
 def _sound_kernel(v: np.ndarray, w: np.ndarray, a: np.ndarray, caller: str) -> np.ndarray:
-    """The eigenvectors, unless some of equal eigenvalues coincide, as those of a Jordan block."""
+    """The eigenvectors; an error if some of equal eigenvalues coincide, as in a Jordan block."""
     each, limit = _conditions(v, a, caller)
     near = np.abs(w[..., :, None] - w[..., None, :]) <= limit
     near &= ~np.eye(w.shape[-1], dtype=bool)
@@ -151,7 +152,7 @@ _uncertainty = extend.primitive(
 
 
 def _general_jvp(da: Tensor, out: Tensor, a: Tensor, caller: str, of_reals: bool) -> Tensor:
-    """The vectors move by those of the other eigenvalues, and along themselves so that norm and real number stay."""
+    """Each vector moves along the other eigenvectors, and along itself so that its norm and its real number stay."""
     w, v = pairs_of(out)
     held = stop_gradient(v), stop_gradient(a)
     v = _sound(v, stop_gradient(w), held[1], caller=caller)
@@ -176,7 +177,7 @@ _general_pairs = extend.primitive(
 
 
 def general_pairs(a: Tensor, caller: str, of_reals: bool) -> tuple[Tensor, Tensor]:
-    """Eigenvalues and eigenvectors of a matrix of complex type; `of_reals` says that all its numbers are real."""
+    """Eigenvalues and eigenvectors of a matrix of complex type; `of_reals` means that all its numbers are real."""
     return pairs_of(_general_pairs(a, caller=caller, of_reals=of_reals))
 
 
@@ -208,7 +209,7 @@ def _factors_jvp(da: Tensor, out: Tensor, a: Tensor, full: bool, caller: str) ->
 
 
 def _vectors_jvp(u: Tensor, u1: Tensor, turn: Tensor, moved: Tensor, inner: Tensor, s: Tensor, caller: str) -> Tensor:
-    """Vectors turn among each other, and out of the space they span; the others turn against them."""
+    """Vectors turn among each other and out of the space they span; the other vectors turn against them."""
     m, k = u.shape[-2:]
     p = u1.shape[-1]
     du = u1 @ turn
@@ -230,6 +231,6 @@ _complex_factors = extend.primitive(
 
 
 def complex_factors(a: Tensor, full: bool, caller: str) -> tuple[Tensor, Tensor, Tensor]:
-    """Real singular values, descending, left and right vectors, the columns of two matrices."""
+    """Real singular values, descending, and left and right vectors, the columns of two matrices."""
     s, u, v = factors_of(_complex_factors(a, full=full, caller=caller), a.shape[-2], a.shape[-1], full)
     return real(s), u, v

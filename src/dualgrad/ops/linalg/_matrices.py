@@ -1,4 +1,4 @@
-"""What the operators on matrices share: operands, stacks, transposes, and errors that say which matrix failed.
+"""Shared by the operators on matrices: operands, stacks, transposes, and errors that name the failing matrix.
 
 All of them work on stacks: the last two axes of an operand are rows and columns, axes before them are copied over.
 LAPACK's work is left to ``numpy.linalg``, in float32, float64 and the complex types of both. Real systems with a narrow
@@ -51,7 +51,7 @@ def symmetric(name: str, x: Any, complex: bool = False) -> Tensor:
 
 
 def real(name: str, x: Any, complex: bool = False) -> Tensor:
-    """An operand of a type that LAPACK has, float32 or float64; also a complex one where that is allowed."""
+    """An operand of a type that LAPACK has: float32 or float64, or a complex type where it is allowed."""
     x = floating(name, x)
     if x._typenum not in _REAL and not (complex and x._typenum in _COMPLEX):
         advice = "convert it with .astype(dualgrad.float32)" if not x.dtype.is_complex else "expected real numbers"
@@ -91,7 +91,7 @@ def conjugate(x: Tensor) -> Tensor:
 
 
 def block(x: Tensor, rows: tuple[int, int], columns: tuple[int, int]) -> Tensor:
-    """The rows and columns from one number up to another; also of a single matrix without elements."""
+    """The submatrix between two rows and two columns; also of a single matrix without elements."""
     (top, bottom), (left, right) = rows, columns
     spec = tuple([(0, n, 1) for n in x.shape[:-2]])
     ends = ((top if top < bottom else 0, bottom - top, 1), (left if left < right else 0, right - left, 1))
@@ -99,12 +99,12 @@ def block(x: Tensor, rows: tuple[int, int], columns: tuple[int, int]) -> Tensor:
 
 
 def blocks(rows: list[list[Tensor]]) -> Tensor:
-    """A matrix of its blocks."""
+    """Join blocks to a matrix."""
     return joined([joined(row, -1) for row in rows], -2)
 
 
 def joined(parts: list[Tensor], axis: int) -> Tensor:
-    """Tensors one after the other along an axis counted from the end."""
+    """Join tensors along an axis counted from the end."""
     return parts[0] if len(parts) == 1 else _engine.apply(OP["concat"], parts[0].ndim + axis, *parts)
 
 
@@ -114,7 +114,7 @@ def identity(like: Tensor, n: int) -> np.ndarray:
 
 
 def inner(x: Tensor, y: Tensor) -> Tensor:
-    """Sum of products of the elements of two matrices."""
+    """Sum of the products of the elements of two matrices."""
     axes = ALL_AXES[x.ndim][-2:]
     return total(x * y, axes, False)
 
@@ -151,13 +151,13 @@ def largest(x: Tensor, axes: int) -> Tensor:
 
 
 def solution(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """What ``numpy.linalg.solve`` finds for right-hand sides as columns; narrow bands are eliminated inside of them."""
+    """The result of ``numpy.linalg.solve`` for columns; matrices with narrow bands are eliminated within them."""
     found = _solution_in_bands(a, b) if a.shape[:-2] == b.shape[:-2] else None
     return np.linalg.solve(a, b) if found is None else found
 
 
 def _solution_in_bands(a: np.ndarray, b: np.ndarray) -> np.ndarray | None:
-    """The solution for matrices that all have a narrow band; else None."""
+    """The solution if all matrices have a narrow band; else None."""
     if a.ndim == 2:
         return solve_narrow(a, b)
     found = []
@@ -173,7 +173,7 @@ def _solution_in_bands(a: np.ndarray, b: np.ndarray) -> np.ndarray | None:
 
 
 def lapack(name: str, what: str, function: Callable[..., Any], *arrays: np.ndarray) -> Any:
-    """Call a function of numpy.linalg; if it fails, say on which matrix of the stack.
+    """Call a function of numpy.linalg; if it fails, name the matrix of the stack.
 
     Raises
     ------
@@ -194,7 +194,7 @@ def lapack(name: str, what: str, function: Callable[..., Any], *arrays: np.ndarr
 
 
 def spectrum(name: str, function: Callable[..., Any], a: np.ndarray) -> Any:
-    """Call a function of numpy.linalg that iterates; matrices that are not finite are an error."""
+    """Call an iterative function of numpy.linalg; raise an error for matrices that are not finite."""
     unbounded = np.argwhere(~np.isfinite(a).all((-2, -1)))
     if len(unbounded):
         raise failure(name, tuple(unbounded[0].tolist()), "is not finite")

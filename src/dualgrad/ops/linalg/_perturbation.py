@@ -1,14 +1,14 @@
-"""How eigenvalues and eigenvectors of a symmetric matrix change with it.
+"""Changes of the eigenvalues and eigenvectors of a symmetric matrix.
 
 For a = v diag(w) v^T and a change da, with y = v^T da v, the eigenvalues change by the diagonal of y, and the vectors
 by v f, f_ij = y_ij / (w_j - w_i). Where eigenvalues are equal the vectors may be any basis of their space, and f exists
-only if y_ij is 0 there. `quotient` is that division: it gives 0 for 0/0 and refuses y_ij/0.
+only if y_ij is 0 there. `quotient` is this division: it gives 0 for 0/0 and refuses y_ij/0.
 
 Functions of eigenvalues alone have derivatives at equal eigenvalues all the same. For these the basis is chosen that
-makes y diagonal (`eigenpairs` with a second operand): then every single eigenvalue moves as the diagonal of y says, and
-chain rules over them come out right for one direction. That is first derivatives, and the change of a gradient along a
-direction. Derivatives beyond that at equal eigenvalues would need a basis for several directions at once, which there
-is not; they end in `quotient`'s error.
+makes y diagonal (`eigenpairs` with a second operand). Then every eigenvalue moves as the diagonal of y says, and chain
+rules over them are right for one direction. So there are first derivatives, and the change of a gradient along a
+direction. Further derivatives at equal eigenvalues would need one basis for several directions, which does not exist;
+they end in `quotient`'s error.
 """
 
 from __future__ import annotations
@@ -88,10 +88,10 @@ def quotient(
     ordered: bool = False,
     limit: Tensor | None = None,
 ) -> Tensor:
-    """Y / gap, and 0 where both vanish; an error where only the gap does.
+    """Y / gap, 0 where both vanish, and an error where only the gap vanishes.
 
-    Gaps vanish up to `limit`, by default a rounding error of the largest of the values w; numbers of y vanish beside
-    `size`, one for each matrix.
+    A gap vanishes up to `limit`, by default a rounding error of the largest of the values w. A number of y vanishes
+    relative to `size`, one number for each matrix.
     """
     if limit is None:
         n = max(w.shape[-1], 1)
@@ -100,7 +100,7 @@ def quotient(
 
 
 def off_diagonal(x: Tensor) -> Tensor:
-    """Zeros on the diagonal; of what is divided by gaps and, for the transpose, of the result."""
+    """Set the diagonal to 0: of the numerator of a quotient and, for the transpose, of the result."""
     return x * (1.0 - identity(x, x.shape[-1]))
 
 
@@ -121,7 +121,7 @@ def _turn(y: Tensor, w: Tensor, size: Tensor, caller: str) -> Tensor:
 
 
 def _require_even(x: Tensor, w: Tensor, caller: str, ordered: bool = False) -> None:
-    """An error where equal eigenvalues have different numbers x, or numbers that do not ascend."""
+    """Raise an error if equal eigenvalues have different numbers x or, with `ordered`, numbers that do not ascend."""
     quotient(gaps(x), gaps(w), w, as_row(largest(x, 1)), caller, _EQUAL, ordered)
 
 
@@ -129,14 +129,14 @@ def _require_even(x: Tensor, w: Tensor, caller: str, ordered: bool = False) -> N
 
 
 def clusters(w: np.ndarray) -> list[tuple[int, int]]:
-    """The stretches of equal values, up to rounding, in ascending (or descending) ones: first, and past the last."""
+    """The runs of equal values, up to rounding, in ascending (or descending) values, as (first, past the last)."""
     limit = 8 * len(w) * np.finfo(w.dtype).eps * np.abs(w).max(initial=0.0)
     cuts = [0, *(np.flatnonzero(np.abs(np.diff(w)) > limit) + 1).tolist(), len(w)]
     return [(first, last) for first, last in itertools.pairwise(cuts) if last - first > 1]
 
 
 def _eigen_kernel(a: np.ndarray, direction: np.ndarray, caller: str) -> np.ndarray:
-    """Eigenvalues above eigenvectors; equal ones chosen to make a direction diagonal."""
+    """Eigenvalues above eigenvectors; the vectors of equal eigenvalues make `direction` diagonal."""
     a, direction = np.broadcast_arrays(a, direction)
     w, v = spectrum(caller, np.linalg.eigh, a)
     for index in np.ndindex(w.shape[:-1]):
@@ -152,7 +152,7 @@ def _eigen_jvp(da: Tensor, out: Tensor, a: Tensor, direction: Tensor, caller: st
     w, v = pairs_of(out)
     y = transposed(v) @ da @ v
     dw = diagonal_of(y)
-    # Another level moves along `direction`; both can be told from one basis only if they order it alike.
+    # Another level moves along `direction`. One basis serves both only if both order it alike.
     given = stop_gradient(largest(direction, 2)) > 0.0
     _require_even(dw * given.astype(dw.dtype)[..., 0], w, caller, ordered=True)
     return joined([as_row(dw), v @ _turn(y, w, largest(y, 2), caller)], -2)
@@ -163,8 +163,8 @@ def _eigen_vjp(ct: Tensor, out: Tensor, a: Tensor, direction: Tensor, caller: st
     dw, dv = pairs_of(ct)
     m = transposed(v) @ dv
     size = largest(m, 2)
-    # A cotangent that differs among equal eigenvalues depends on the choice of the basis, and what depends on the
-    # vectors besides cannot make up for it.
+    # A cotangent that differs among equal eigenvalues depends on the choice of the basis. The part that depends on the
+    # vectors cannot make up for it.
     _require_even(dw, w, caller)
     inside = as_diagonal(dw) + _turn((m - transposed(m)) * 0.5, w, size, caller)
     found = v @ inside @ transposed(v)
@@ -183,7 +183,7 @@ eigenpairs = extend.primitive(
 
 
 def pairs_of(out: Tensor) -> tuple[Tensor, Tensor]:
-    """Eigenvalues and eigenvectors, taken apart."""
+    """Split the rows of a result into eigenvalues and eigenvectors."""
     rows, n = out.shape[-2:]
     w = block(out, (0, 1), (0, n))
     return w.reshape((*w.shape[:-2], n)), block(out, (1, rows), (0, n))
@@ -193,13 +193,13 @@ def pairs_of(out: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def slopes(da: Tensor, a: Tensor, caller: str) -> Tensor:
-    """How the eigenvalues move along a direction."""
+    """The derivatives of the eigenvalues along a direction."""
     v = pairs_of(eigenpairs(a, da, caller=caller))[1]
     return (v * (da @ v)).sum(-2)
 
 
 def _shared_kernel(c: np.ndarray, a: np.ndarray, caller: str) -> np.ndarray:
-    """V diag(c) v^T, where equal eigenvalues share equally."""
+    """V diag(c) v^T, where equal eigenvalues share their numbers c equally."""
     w, v = spectrum(caller, np.linalg.eigh, a)
     c = np.array(np.broadcast_to(c, np.broadcast_shapes(c.shape, w.shape)))
     w = np.broadcast_to(w, c.shape)

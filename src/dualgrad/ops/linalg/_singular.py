@@ -1,15 +1,15 @@
-"""How singular values and vectors of a matrix change with it.
+"""Changes of the singular values and vectors of a matrix.
 
 The singular values of a are the upper eigenvalues of the symmetric matrix [[0, a], [a^T, 0]], and their derivatives are
-taken as those: repeated and vanishing singular values are equal eigenvalues there, with the rules for equal
-eigenvalues. For a matrix that is much longer than wide that matrix would be wasteful, so its singular values are
-differentiated through its thin factors.
+taken from it. Repeated and vanishing singular values are equal eigenvalues there, with the rules for equal eigenvalues.
+For a matrix that is much longer than wide this would be wasteful, so its singular values are differentiated through its
+thin factors.
 
 The vectors turn by skew matrices. With p = u^T da v and singular values s_i, u^T du = f + g and v^T dv = f - g,
 
     f_ij = (p_ij + p_ji) / 2 (s_j - s_i),    g_ij = (p_ij - p_ji) / 2 (s_j + s_i),
 
-and out of the space they span by what of da v is not in it, divided by s.
+and leave the space they span by the part of da v outside of it, divided by s.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _EQUAL = (
     "has equal or vanishing singular values, where singular vectors have no derivative (any basis would do); functions "
     "of the singular values alone have them through svd(..., compute_uv=False)"
 )
-_LONG, _SMALL = 4, 256  # the ratio of sides above which matrices are long, if there are so many rows and columns
+_LONG, _SMALL = 4, 256  # matrices of more than _SMALL rows and columns together are long above this ratio
 
 
 # ---------------------------------------------------------------------------------------------------- vectors
@@ -56,7 +56,7 @@ def _factors_kernel(a: np.ndarray, full: bool, caller: str) -> np.ndarray:
 
 
 def factors_of(out: Tensor, m: int, n: int, full: bool) -> tuple[Tensor, Tensor, Tensor]:
-    """Singular values, left and right vectors, taken apart."""
+    """Split a result into singular values, left and right vectors."""
     p, stack = min(m, n), out.shape[:-1]
     k, l = (m, n) if full else (p, p)
     s, u, v = (out[..., :p], out[..., p : p + m * k], out[..., p + m * k :])
@@ -94,7 +94,7 @@ def _factors_jvp(da: Tensor, out: Tensor, a: Tensor, full: bool, caller: str) ->
 
 
 def _vectors_jvp(u: Tensor, u1: Tensor, turn: Tensor, moved: Tensor, inner: Tensor, s: Tensor, caller: str) -> Tensor:
-    """Vectors turn among each other, and out of the space they span; the others turn against them."""
+    """Vectors turn among each other and out of the space they span; the other vectors turn against them."""
     m, k = u.shape[-2:]
     p = u1.shape[-1]
     du = u1 @ turn
@@ -137,7 +137,7 @@ def _vectors_vjp(du: Tensor, u: Tensor, u1: Tensor, mu: Tensor, s: Tensor, calle
 
 
 def _require_smooth(ds: Tensor, s: Tensor, rectangular: bool, caller: str) -> None:
-    """An error where the cotangents of singular values depend on the choice of the vectors."""
+    """Raise an error if the cotangents of singular values depend on the choice of the vectors."""
     size = as_row(largest(ds, 1))
     quotient(gaps(ds), gaps(s), s, size, caller, _EQUAL)
     p = s.shape[-1]

@@ -1,15 +1,15 @@
 """Determinants.
 
-The gradient of a determinant is the matrix of cofactors. Away from singular matrices that is det(a) times the inverse
-transposed; but a determinant is a polynomial, and its derivatives exist everywhere. They are found in two parts. With
-the singular vectors u, v of the matrix as it is (constants, whatever is differentiated), the product m = u^H a v is
-diagonal there, small entries last. Split off the last k rows and columns, so that the rest is well-conditioned:
+The gradient of a determinant is the matrix of cofactors. Away from singular matrices it is det(a) times the inverse
+transposed; but a determinant is a polynomial, and its derivatives exist everywhere. They are found in two parts. Let u,
+v be the singular vectors of the matrix, held constant. The product m = u^H a v is diagonal at this point, small entries
+last. Split off the last k rows and columns, so that the rest is well-conditioned:
 
     m = [m11 m12]    det(m) = det(m11) det(s),    s = m22 - m21 m11^-1 m12
         [m21 m22]
 
-The first factor is as regular as a determinant can be. The second is that of a k by k matrix, expanded row by row
-over sets of columns without any division; so derivatives of every order are exact where the rank is n-1, n-2, or 0.
+The first factor has a well-conditioned inverse. The second is the determinant of a k by k matrix, expanded row by row
+over sets of columns without any division. So derivatives of every order are exact where the rank is n-1, n-2, or 0.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ __all__ = ["LogMatrixDeterminant", "MatrixDeterminant", "det", "logdet", "slogde
 
 _GATHER = OP["gather"]
 _SMALL = 1e-2  # singular values below this part of the largest are split off
-_MOST = 10  # as many at most, unless they are zeros
+_MOST = 10  # at most this many, unless more are zeros
 
 
 # -------------------------------------------------------------------------------------- without any division
 
 
 def _picked(x: Tensor, *indices: np.ndarray) -> Tensor:
-    """Elements at index arrays for the last axes."""
+    """Take elements at index arrays for the last axes."""
     leading = [(0, n, 1) for n in x.shape[: x.ndim - len(indices)]]
     return _engine.apply(_GATHER, (*leading, *range(len(indices))), x, *indices)
 
@@ -72,7 +72,7 @@ def _expanded_determinant(a: Tensor) -> Tensor:
 
 @cache
 def _minors(n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Rows and columns that are left when one of each is taken away, and the signs of the cofactors."""
+    """For each row and column, the rows and columns without them, and the signs of the cofactors."""
     rest = np.array([[k for k in range(n) if k != i] for i in range(n)], dtype=np.int64)
     rows = np.broadcast_to(rest[:, None, :, None], (n, n, n - 1, n - 1))
     columns = np.broadcast_to(rest[None, :, None, :], (n, n, n - 1, n - 1))
@@ -90,7 +90,7 @@ def _polynomials(a: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _by_traces(a: Tensor) -> tuple[Tensor, Tensor]:
-    """The same for large matrices near zero, from the traces of powers (Faddeev and Le Verrier)."""
+    """Determinant and cofactors of large matrices near zero, from the traces of powers (Faddeev and Le Verrier)."""
     n = a.shape[-1]
     unit = identity(a, n)
     adjugate = expanded(Tensor(unit), a.shape)
@@ -107,9 +107,9 @@ def _by_traces(a: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _frame_kernel(a: np.ndarray) -> np.ndarray:
-    """Rows: u^H, v^T, det(u) det(v^H); then as many as there are small singular values.
+    """Rows: u^H, v^T, det(u) det(v^H); then one more row for each small singular value.
 
-    Their number becomes a length, so that shapes depend on it and no program has to read a value.
+    Their number becomes a length: shapes depend on it, and programs need not read a value.
     """
     n = a.shape[-1]
     u, s, vt = spectrum("derivative of det", np.linalg.svd, a)
@@ -144,12 +144,12 @@ _regular = extend.primitive(
 
 
 def _spread(x: Tensor) -> Tensor:
-    """One number for each matrix, as a matrix of one element."""
+    """Reshape one number for each matrix to matrices of one element."""
     return to_shape(x, (*x.shape, 1, 1))
 
 
 def cofactors(a: Tensor) -> Tensor:
-    """The gradient of the determinant; exact for singular matrices, and so are all of its derivatives."""
+    """The gradient of the determinant; it and all its derivatives are exact for singular matrices, too."""
     n = a.shape[-1]
     if n == 0:
         return a
@@ -192,7 +192,7 @@ def _log_slope(a: Tensor) -> Tensor:
     return transposed(inverted(a, caller="derivative of slogdet"))
 
 
-# The sign is constant. Made once: a rule that calls NumPy's functions depends on what they are replaced by.
+# The sign is constant. Made once, so that the rule does not depend on replaced NumPy functions.
 _OF_LOGARITHM = np.array([0.0, 1.0])
 
 _log_determinant = extend.primitive(
@@ -206,7 +206,7 @@ _log_determinant = extend.primitive(
 
 
 def _complex_log_jvp(da: Tensor, out: Tensor, a: Tensor) -> Tensor:
-    """The logarithm moves by t = tr(a^-1 da): the size of the determinant by Re t, its direction by the rest."""
+    """The logarithm moves by t = tr(a^-1 da): the size of the determinant by Re t, its direction by Im t."""
     t = inner(_log_slope(a), da)
     size = real(t).astype(out.dtype)
     first, last = np.eye(2, dtype=out.dtype.numpy)
@@ -248,7 +248,7 @@ def det(input: Any) -> Tensor:
 
     Notes
     -----
-    All entries are free. The derivatives are those of the polynomial, of every order, also where matrices are
+    All entries are free. The derivatives of every order are exact, as for the polynomial, also where matrices are
     singular.
 
     Examples

@@ -163,7 +163,7 @@ def _parts(out: Tensor, n: int) -> tuple[Tensor, Tensor]:
 
 
 def _qr_jvp(da: Tensor, out: Tensor, a: Tensor, mode: str, caller: str) -> Tensor:
-    """q^H dq is skew and dr r^-1 upper triangular with a real diagonal; both are read off z = q^H da r^-1."""
+    """q^H dq is skew and dr r^-1 upper triangular with a real diagonal; both are read from z = q^H da r^-1."""
     n = a.shape[-1]
     q, r = _parts(out, n)
     dependent = 8 * max(a.shape[-2:]) * float(np.finfo(a.dtype.numpy).eps)
@@ -212,7 +212,7 @@ def qr(input: Any, mode: str = "reduced") -> tuple[Tensor, Tensor]:
     Raises
     ------
     numpy.linalg.LinAlgError
-        In a derivative: if the first p columns are linearly dependent, where there is none.
+        In a derivative: if the first p columns are linearly dependent.
     TypeError
         If the type is float16.
     ValueError
@@ -220,8 +220,8 @@ def qr(input: Any, mode: str = "reduced") -> tuple[Tensor, Tensor]:
 
     Notes
     -----
-    Columns that 'complete' adds are any orthonormal complement. Their derivative is that of the complement which turns
-    least; functions that do not depend on the choice have the right derivatives.
+    The columns that 'complete' adds are any orthonormal complement. Their derivative is the one that turns them least;
+    functions that do not depend on the choice have the right derivatives.
 
     Examples
     --------

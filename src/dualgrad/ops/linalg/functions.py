@@ -28,7 +28,7 @@ def matrix_power(input: Any, n: int) -> Tensor:
     input : Tensor
         Shape (..., m, m); integers become float32.
     n : int
-        The power. 0 gives the unit matrix, a negative one powers of the inverse.
+        The power. 0 gives the unit matrix, a negative power uses the inverse.
 
     Returns
     -------
@@ -40,7 +40,7 @@ def matrix_power(input: Any, n: int) -> Tensor:
     numpy.linalg.LinAlgError
         If `n` is negative and a matrix is singular.
     TypeError
-        If `n` is no int, or the type is float16.
+        If `n` is not an int, or the type is float16.
     ValueError
         If the matrices are not square.
 
@@ -72,8 +72,8 @@ def _power(name: str, a: Any, n: Any) -> Tensor:
 # ------------------------------------------------------------------------------------------------- exponential
 
 _DEGREE = 13
-# r = p(a) / p(-a) agrees with exp(a) to order 26. For a norm up to 2 its error is below the rounding unit of float64
-# by so much (1e-27) that this holds for derivatives of order 8 as well.
+# r = p(a) / p(-a) agrees with exp(a) to order 26. For a norm up to 2 its error, 1e-27, is far below the rounding unit
+# of float64, also for derivatives of order 8.
 _NORM = 2.0
 _COEFFICIENTS = [
     math.comb(_DEGREE, k) * math.factorial(2 * _DEGREE - k) / math.factorial(2 * _DEGREE) for k in range(_DEGREE + 1)
@@ -81,9 +81,9 @@ _COEFFICIENTS = [
 
 
 def _squarings_kernel(a: np.ndarray) -> np.ndarray:
-    """For each matrix a row of as many ones as it has to be halved until its norm is small, then zeros.
+    """For each matrix a row of ones, one for each halving until its norm is small, then zeros.
 
-    The largest number among the stack becomes a length, so that shapes depend on it and no program has to read a value.
+    The largest number in the stack becomes a length: shapes depend on it, and programs need not read a value.
     """
     norm = np.abs(a).sum(-2).max(-1, initial=0.0)
     times = np.ceil(np.log2(np.maximum(np.where(np.isfinite(norm), norm, 0.0) / _NORM, 1.0)))

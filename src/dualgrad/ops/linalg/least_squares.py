@@ -22,7 +22,7 @@ __all__ = ["lstsq", "pinv"]
 
 
 def _kernel(a: np.ndarray, atol: float, rtol: float, caller: str) -> np.ndarray:
-    """Singular values up to a limit count as 0."""
+    """The pseudo-inverse; singular values up to a limit count as 0."""
     u, s, vt = spectrum(caller, lambda a: np.linalg.svd(a, False), a)
     limit = np.maximum(atol, rtol * s.max(-1, keepdims=True, initial=0.0))
     reciprocal = np.divide(1.0, s, out=np.zeros_like(s), where=s > limit)
@@ -31,7 +31,7 @@ def _kernel(a: np.ndarray, atol: float, rtol: float, caller: str) -> np.ndarray:
 
 def _jvp(da: Tensor, out: Tensor, a: Tensor, **settings: Any) -> Tensor:
     dat, outt = adjoint(da), adjoint(out)
-    column = dat - (dat @ a) @ out  # of da^H what is outside of the column space of a
+    column = dat - (dat @ a) @ out  # the part of da^H outside of the column space of a
     row = dat - out @ (a @ dat)
     return out @ (outt @ column) + (row @ outt) @ out - out @ da @ out
 
@@ -40,7 +40,7 @@ def _vjp(ct: Tensor, out: Tensor, a: Tensor, **settings: Any) -> Tensor:
     ctt, outt = transposed(ct), transposed(out)
     column = ctt - a @ (out @ ctt)
     row = ctt - (ctt @ out) @ a
-    turned = (column @ out) @ adjoint(out) + adjoint(out) @ (out @ row)  # what is paired with da^H
+    turned = (column @ out) @ adjoint(out) + adjoint(out) @ (out @ row)  # the part paired with da^H
     return conjugate(turned) - outt @ ct @ outt
 
 
@@ -78,8 +78,8 @@ def pinv(x: Any, *, atol: float | None = None, rtol: float | None = None, hermit
 
     Notes
     -----
-    Derivatives are those at constant rank: where a matrix has less than full rank the pseudo-inverse jumps in
-    directions that change the rank, and the part of a direction that would do so counts as 0.
+    Derivatives are taken at constant rank. A matrix of less than full rank has directions that change its rank, in
+    which the pseudo-inverse jumps; the part of a direction along them counts as 0.
 
     Examples
     --------
@@ -103,7 +103,7 @@ def _pinv(name: str, a: Tensor, atol: float | None, rtol: float | None) -> Tenso
 
 
 def lstsq(input: Any, A: Any) -> Tensor:
-    """The x of least norm among those that make the norm of ``input @ x - A`` least.
+    """The x of least norm that minimises the norm of ``input @ x - A``.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def lstsq(input: Any, A: Any) -> Tensor:
 
     Notes
     -----
-    It is ``pinv(input) @ A``, and derivatives are those at constant rank; see `pinv`.
+    It is ``pinv(input) @ A``, and derivatives are taken at constant rank; see `pinv`.
 
     Examples
     --------

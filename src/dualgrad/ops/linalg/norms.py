@@ -1,7 +1,7 @@
 """Norms of vectors and matrices.
 
-They are roots of sums. Where the sum below a root is 0 its own slope is 0 as well, and zero absorbs: the
-slope of a norm that is 0 is 0, not nan.
+They are roots of sums. Where the sum below a root is 0 its own derivative is 0 as well, and zero absorbs. So the
+derivative of a norm that is 0 is 0, not nan.
 """
 
 from __future__ import annotations
@@ -42,17 +42,17 @@ _MAX, _MIN = OP["reduce_max"], OP["reduce_min"]
 def norm(
     x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False, *, dtype: Any = None, **other: Any
 ) -> Tensor:
-    """Norm of vectors or matrices, with slope 0 where it is 0.
+    """Norm of vectors or matrices, with derivative 0 where it is 0.
 
     Parameters
     ----------
     x : Tensor
         Any shape and type; integers become float32.
     ord : number, "fro" or "nuc", optional
-        Which norm. For vectors p stands for sum(abs(x)**p)**(1/p), inf and -inf for the largest and smallest
-        absolute value, 0 for the number of elements that are not 0. For matrices 1, -1, inf and -inf stand
-        for extremes of column and row sums, 2 and -2 for the largest and smallest singular value, "nuc" for
-        their sum, "fro" for the root of the sum of squares. None is the root of the sum of squares.
+        The order of the norm. For vectors p stands for sum(abs(x)**p)**(1/p), inf and -inf for the largest and smallest
+        absolute value, 0 for the number of elements that are not 0. For matrices 1, -1, inf and -inf stand for extremes
+        of column and row sums, 2 and -2 for the largest and smallest singular value, "nuc" for their sum, "fro" for the
+        root of the sum of squares. None is the root of the sum of squares.
     axis : int or tuple of int, optional
         One axis: vectors. Two axes: matrices. None: with `ord` None all elements as one vector, otherwise all
         axes (one or two) of `x`. Also spelled `dim`.
@@ -70,7 +70,7 @@ def norm(
     numpy.exceptions.AxisError
         If `x` has no such axis.
     ValueError
-        If `ord` is no norm of this library, or `x` has too many axes for it.
+        If `ord` is not a norm of this library, or `x` has too many axes for it.
 
     Examples
     --------
@@ -122,7 +122,7 @@ def vector_norm(x: Tensor, p: float, axes: tuple[int, ...], keepdims: bool) -> T
 
 
 def _matrix_norm(x: Tensor, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Tensor:
-    """Extremes over one of two axes of the absolute sums over the other; sum and extremes of singular values."""
+    """Extremes of absolute sums along one of two axes; sum and extremes of singular values."""
     if not one_of(ord, ("nuc", 1, -1, 2, -2, math.inf, -math.inf)):
         raise ValueError(
             f"norm: ord={ord!r} of matrices is not available; expected None, 'fro', 'nuc', 1, -1, 2, -2, inf or -inf "
@@ -154,13 +154,13 @@ class LpNorm(Primitive):
     Parameters
     ----------
     axis : int or tuple of int
-        What to reduce.
+        The axes to reduce.
     p : int, default 2
         The order.
     keep_dims : bool, default False
         Keep the axes with length 1.
     epsilon : float, default 1e-12
-        Accepted for compatibility. The slope at 0 is 0 without it.
+        Accepted for compatibility. The derivative at 0 is 0 without it.
 
     Examples
     --------

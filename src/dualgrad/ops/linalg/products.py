@@ -16,7 +16,7 @@ __all__ = ["Cdist", "Cross", "cdist", "cross", "kron", "vander"]
 
 
 def kron(input: Any, other: Any) -> Tensor:
-    """Kronecker product: every element of one tensor times the whole of another.
+    """Kronecker product: every element of one tensor times all of the other tensor.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def vander(x: Any, N: int | None = None) -> Tensor:
     x : Tensor
         A vector.
     N : int, optional
-        Number of columns; as many as elements by default.
+        Number of columns; the number of elements by default.
 
     Returns
     -------
@@ -62,7 +62,7 @@ def vander(x: Any, N: int | None = None) -> Tensor:
     Raises
     ------
     ValueError
-        If `x` is no vector, or `N` is negative.
+        If `x` is not a vector, or `N` is negative.
 
     Examples
     --------
@@ -157,13 +157,13 @@ def cdist(x1: Any, x2: Any, p: float = 2.0) -> Tensor:
     Raises
     ------
     TypeError
-        If `p` is no number.
+        If `p` is not a number.
     ValueError
         If `p` is negative, or the shapes do not fit.
 
     Notes
     -----
-    The slope is 0 between equal points.
+    The derivative is 0 between equal points.
 
     Examples
     --------

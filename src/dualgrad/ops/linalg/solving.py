@@ -1,7 +1,7 @@
 """Linear systems and inverses.
 
-A solution x of a x = b is the root of the residual b - a x, and a small residual r is removed by the correction
-solve(a, r). That is all that derivatives of any order need; every one of them is a further solve with the same matrix.
+A solution x of a x = b is the root of the residual b - a x, and solve(a, r) corrects it for a small residual r.
+Derivatives of any order need nothing else: each is a further solve with the same matrix.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def substitute(a: np.ndarray, x: np.ndarray, lower: bool) -> None:
 
 
 def subtract_product(x: np.ndarray, a: np.ndarray, b: np.ndarray) -> None:
-    """Take a @ b from x in place, row by row or column by column, as x lies in memory."""
+    """Subtract a @ b from x in place, by rows or by columns, as x lies in memory."""
     if x.strides[-2] < x.strides[-1]:
         x, a, b = (np.swapaxes(y, -1, -2) for y in (x, b, a))
     x -= a @ b
@@ -183,7 +183,7 @@ def solve(a: Any, b: Any) -> Tensor:
     a : Tensor
         Shape (..., n, n).
     b : Tensor
-        Shape (n,) for a vector or (..., n, k); leading axes broadcast against those of `a`.
+        Shape (n,) for a vector or (..., n, k); leading axes broadcast against the leading axes of `a`.
 
     Returns
     -------
@@ -251,13 +251,13 @@ def solve_triangular(a: Any, b: Any, trans: int | str = 0, lower: bool = False, 
     Parameters
     ----------
     a : Tensor
-        Shape (..., n, n). The other triangle is not read, its gradient is 0.
+        Shape (..., n, n). The other triangle is not read; its gradient is 0.
     b : Tensor
-        Shape (n,) for a vector or (..., n, k); leading axes broadcast against those of `a`.
+        Shape (n,) for a vector or (..., n, k); leading axes broadcast against the leading axes of `a`.
     trans : {0, 1, 2, 'N', 'T', 'C'}, default 0
         0 or 'N': solve with a; otherwise with its transpose.
     lower : bool, default False
-        Whether `a` is its lower triangle.
+        True if `a` is lower triangular.
     unit_diagonal : bool, default False
         Take the diagonal of `a` as ones without reading it.
 
@@ -309,7 +309,7 @@ def cholesky_solve(input: Any, input2: Any, upper: bool = False) -> Tensor:
     input2 : Tensor
         The triangular factor, shape (..., n, n).
     upper : bool, default False
-        Whether the factor is an upper triangle u, the matrix u^T u; otherwise it is l with the matrix l l^T.
+        True if the factor is an upper triangle u of the matrix u^T u; otherwise it is l of the matrix l l^T.
 
     Returns
     -------
@@ -351,7 +351,7 @@ def cholesky_inverse(input_x: Any, upper: bool = False) -> Tensor:
     input_x : Tensor
         The triangular factor, shape (..., n, n).
     upper : bool, default False
-        Whether the factor is an upper triangle u, the matrix u^T u; otherwise it is l with the matrix l l^T.
+        True if the factor is an upper triangle u of the matrix u^T u; otherwise it is l of the matrix l l^T.
 
     Returns
     -------
@@ -441,7 +441,7 @@ class CholeskySolve(Primitive):
     Parameters
     ----------
     upper : bool, default False
-        Whether the factor is an upper triangle.
+        True if the factor is an upper triangle.
 
     Examples
     --------
@@ -467,7 +467,7 @@ class CholeskyInverse(Primitive):
     Parameters
     ----------
     upper : bool, default False
-        Whether the factor is an upper triangle.
+        True if the factor is an upper triangle.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Eigenvalues of symmetric matrices, singular values, and what is made of them."""
+"""Eigenvalues of symmetric matrices, singular values, and functions of them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def eigvalsh(A: Any) -> Tensor:
     Parameters
     ----------
     A : Tensor
-        Shape (..., n, n). The eigenvalues are those of the Hermitian part (a + a^H)/2, so gradients are symmetric.
+        Shape (..., n, n). Only the Hermitian part (a + a^H)/2 is used, so gradients are symmetric.
 
     Returns
     -------
@@ -39,7 +39,7 @@ def eigvalsh(A: Any) -> Tensor:
     Raises
     ------
     numpy.linalg.LinAlgError
-        If a matrix is not finite; in a derivative: where it does not exist, see below.
+        If a matrix is not finite; in a derivative that does not exist, see below.
     TypeError
         If the type is float16.
     ValueError
@@ -48,9 +48,9 @@ def eigvalsh(A: Any) -> Tensor:
     Notes
     -----
     For distinct eigenvalues there are derivatives of every order. Where some are equal, single eigenvalues have no
-    derivative, but symmetric functions of them (a sum of squares, a partition function) do: their gradients are right,
-    and so are derivatives of these gradients along a direction, that is Hessians. Beyond that there is an error. Of
-    functions that are not smooth there, like the largest eigenvalue, equal eigenvalues share the gradient equally.
+    derivative, but symmetric functions of them (a sum of squares, a partition function) do. Their gradients are right,
+    and so are derivatives of these gradients along a direction, that is Hessians. Further derivatives raise an error.
+    In functions that are not smooth there, like the largest eigenvalue, equal eigenvalues share the gradient equally.
 
     Examples
     --------
@@ -72,8 +72,8 @@ def eigh(A: Any) -> tuple[Tensor, Tensor]:
     Parameters
     ----------
     A : Tensor
-        Shape (..., n, n). The Hermitian part (a + a^H)/2 is taken, so gradients are symmetric. Complex eigenvectors
-        are determined up to a factor of absolute value 1; derivatives are those of the factor that turns least.
+        Shape (..., n, n). Only the Hermitian part (a + a^H)/2 is used, so gradients are symmetric. Complex eigenvectors
+        are determined up to a factor of absolute value 1; derivatives belong to the factor that turns least.
 
     Returns
     -------
@@ -121,8 +121,8 @@ def eig(A: Any) -> tuple[Tensor, Tensor]:
     Returns
     -------
     tuple of Tensor
-        The eigenvalues, complex, shape (..., n), in no order, and the eigenvectors, the columns of a matrix of shape
-        (..., n, n): of norm 1, with the largest number of each real.
+        The complex eigenvalues, shape (..., n), in any order, and the eigenvectors, the columns of a matrix of shape
+        (..., n, n): of norm 1, with a real largest number.
 
     Raises
     ------
@@ -180,9 +180,9 @@ def svd(input: Any, full_matrices: bool = False, compute_uv: bool = True) -> Any
     input : Tensor
         Shape (..., m, n); integers become float32. Let p be the smaller of m and n.
     full_matrices : bool, default False
-        All m left and n right singular vectors, rather than p of both.
+        All m left and n right singular vectors, instead of p of both.
     compute_uv : bool, default True
-        Whether to return vectors, too.
+        True to return vectors, too.
 
     Returns
     -------
@@ -203,7 +203,8 @@ def svd(input: Any, full_matrices: bool = False, compute_uv: bool = True) -> Any
     Notes
     -----
     For functions of the singular values alone set ``compute_uv=False``: equal and vanishing singular values are then
-    treated as `eigvalsh` treats equal eigenvalues. The slope of the sum of the singular values is 0 in the null space.
+    treated as `eigvalsh` treats equal eigenvalues. The derivative of the sum of the singular values is 0 in the null
+    space.
 
     Examples
     --------
@@ -239,8 +240,8 @@ def cond(A: Any, p: Any = None) -> Tensor:
     A : Tensor
         Shape (..., m, n); square unless `p` is None, 2 or -2.
     p : number or str, optional
-        Which norm of matrices, see `norm`. None and 2: the largest singular value by the smallest; -2: the inverse of
-        that.
+        The norm of matrices, see `norm`. None and 2: the largest singular value divided by the smallest; -2: the
+        smallest divided by the largest.
 
     Returns
     -------
@@ -254,7 +255,7 @@ def cond(A: Any, p: Any = None) -> Tensor:
     TypeError
         If the type is float16.
     ValueError
-        If `p` is no norm of matrices, or matrices are not square for other norms.
+        If `p` is not a norm of matrices, or matrices are not square for other norms.
 
     Examples
     --------
@@ -281,7 +282,7 @@ class Svd(Primitive):
     full_matrices : bool, default False
         All singular vectors.
     compute_uv : bool, default True
-        Whether to return vectors, too.
+        True to return vectors, too.
 
     Examples
     --------

@@ -16,7 +16,7 @@ __all__ = ["Ger", "dot", "ger", "inner", "outer", "tensor_dot"]
 
 
 def pair(name: str, x: Any, y: Any) -> tuple[Tensor, Tensor]:
-    """Two operands as tensors; an array beside a tensor takes part in the choice of a common type."""
+    """Convert two operands to tensors; an array beside a tensor takes part in the choice of a common type."""
     pair = together(name, x, y)
     if not (isinstance(x, Tensor) and isinstance(y, Tensor)):
         pair = alike(pair)
@@ -24,7 +24,7 @@ def pair(name: str, x: Any, y: Any) -> tuple[Tensor, Tensor]:
 
 
 def checked(name: str, x: Any, m: int, y: Any, n: int) -> tuple[Tensor, Tensor]:
-    """Two operands with as many axes as the function takes."""
+    """Convert two operands and check their number of axes."""
     x, y = pair(name, x, y)
     if x.ndim != m or y.ndim != n:
         raise ValueError(
@@ -35,7 +35,7 @@ def checked(name: str, x: Any, m: int, y: Any, n: int) -> tuple[Tensor, Tensor]:
 
 
 def equal(name: str, m: int, n: int, x: Tensor, y: Tensor) -> None:
-    """Check the lengths of two axes that are multiplied."""
+    """Check that two multiplied axes have the same length."""
     if m != n:
         raise ValueError(f"{name}: shapes {x.shape} and {y.shape} do not multiply; {m} is not {n}")
 
@@ -51,7 +51,7 @@ def dot(x: Any, y: Any) -> Tensor:
     Returns
     -------
     Tensor
-        The remaining axes of `x`, then those of `y`.
+        The remaining axes of `x`, then the remaining axes of `y`.
 
     Raises
     ------
@@ -99,7 +99,7 @@ def inner(x: Any, y: Any) -> Tensor:
     Returns
     -------
     Tensor
-        The remaining axes of `x`, then those of `y`.
+        The remaining axes of `x`, then the remaining axes of `y`.
 
     Raises
     ------
@@ -132,12 +132,12 @@ def outer(x: Any, y: Any) -> Tensor:
     Returns
     -------
     Tensor
-        Shape (length of `x`, length of `y`), in the type the operands have together.
+        Shape (length of `x`, length of `y`), in the common type of the operands.
 
     Raises
     ------
     ValueError
-        If an operand is no vector.
+        If an operand is not a vector.
 
     Examples
     --------
@@ -176,20 +176,20 @@ def tensor_dot(x: Any, y: Any, axes: Any) -> Tensor:
     x, y : Tensor
         Any shapes, of equal types.
     axes : int or pair of tuples of int
-        An int: so many last axes of `x` with as many first axes of `y`. A pair: the axes of `x`, and those of
-        `y` that belong to them.
+        An int n: the last n axes of `x` with the first n axes of `y`. A pair: axes of `x`, and the matching axes of
+        `y`.
 
     Returns
     -------
     Tensor
-        The remaining axes of `x`, then those of `y`.
+        The remaining axes of `x`, then the remaining axes of `y`.
 
     Raises
     ------
     TypeError
         If the types differ.
     ValueError
-        If axes that belong together are not equally long, or are not equally many.
+        If matching axes differ in number or in length.
 
     Examples
     --------
@@ -211,7 +211,7 @@ def tensor_dot(x: Any, y: Any, axes: Any) -> Tensor:
 
 
 def _contracted(name: str, x: Tensor, y: Tensor, left: tuple[int, ...], right: tuple[int, ...]) -> Tensor:
-    """Sum of products over axes that belong together: one product of two matrices."""
+    """Sum of products over matching axes, as one product of two matrices."""
     lengths = tuple([x.shape[k] for k in left])
     if lengths != tuple([y.shape[k] for k in right]):
         raise ValueError(

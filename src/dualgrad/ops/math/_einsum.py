@@ -1,7 +1,7 @@
 """Einstein's summation convention, composed of transposes, reshapes, sums and matrix products.
 
-Operands are contracted two at a time, in an order that is cheap. Before two of them meet, each has its repeated
-labels turned into diagonals and the labels that nobody else needs summed away. What remains is sorted into four groups:
+Operands are contracted two at a time, in a cheap order. Before two operands meet, repeated labels of each become
+diagonals, and labels that nothing else needs are summed away. The remaining labels fall into four groups:
 
 ========  ================================  ==================================
 stacked   in both operands and in the rest  leading axes of the product
@@ -27,7 +27,7 @@ from .._arguments import alike, operands, permuted, to_shape, total
 from ..axes._diagonals import diagonal
 from ._subscripts import LETTERS, read, separated
 
-_EXHAUSTIVE = 4  # so many operands have few orders: the best is found by trying all
+_EXHAUSTIVE = 4  # up to this many operands have few orders: all are tried
 
 
 def einsum(equation: Any, *operands: Any) -> Tensor:
@@ -39,27 +39,27 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
         Letters for the axes of each operand, operands separated by commas, then ``->`` and the letters of the
         result. Letters that the result lacks are summed over; without an arrow the result has the letters
         that occur once, in alphabetical order. A letter twice in one operand takes the diagonal. ``...``
-        stands for axes without a letter; those of all operands broadcast, as do axes of length 1.
+        stands for axes without a letter; in all operands these broadcast, as do axes of length 1.
     *operands : Tensor
         As many as the equation has terms. In place of an equation, each operand may be followed by the list of its
-        axes, numbers from 0 to 51 and ``...``; one more list is that of the result.
+        axes, numbers from 0 to 51 and ``...``; one more list gives the axes of the result.
 
     Returns
     -------
     Tensor
-        In the type the operands have together.
+        In the common type of the operands.
 
     Raises
     ------
     ValueError
         If the equation is malformed, or does not fit the shapes.
     TypeError
-        If there is no equation.
+        If the equation is missing.
 
     Notes
     -----
-    The order in which more than two operands are contracted is that of `numpy.einsum_path`. Two operands meet in a
-    matrix product.
+    More than two operands are contracted in the order that `numpy.einsum_path` gives. Two operands meet in a matrix
+    product.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def _hashable(optimize: Any) -> Any:
 def _order(
     inputs: tuple[str, ...], output: str, lengths: tuple[tuple[str, int], ...], optimize: Any
 ) -> tuple[tuple[int, ...], ...]:
-    """Which operands are contracted, step by step; the result of a step becomes the last operand."""
+    """The operands to contract in each step; the result of a step becomes the last operand."""
     if len(inputs) < 2:
         return ()
     if isinstance(optimize, tuple) and optimize[:1] == ("einsum_path",):
@@ -133,7 +133,7 @@ def _without_broadcast(labels: str, x: Tensor, lengths: dict[str, int]) -> tuple
 
 
 def _reduced(labels: str, x: Tensor, needed: str) -> tuple[str, Tensor]:
-    """An operand with each label once, and without the labels that nobody needs."""
+    """An operand with each label once, and only with labels that are needed."""
     for c in dict.fromkeys(labels):
         while labels.count(c) > 1:
             i = labels.index(c)
@@ -148,7 +148,7 @@ def _reduced(labels: str, x: Tensor, needed: str) -> tuple[str, Tensor]:
 
 
 def _pair(first: str, x: Tensor, second: str, y: Tensor, needed: str, lengths: dict[str, int]) -> tuple[str, Tensor]:
-    """Two operands as one product of (stacks of) matrices, or of elements."""
+    """Multiply two operands as (stacks of) matrices, or element by element."""
     rows = [c for c in first if c not in second]
     columns = [c for c in second if c not in first]
     summed = [c for c in first if c in second and c not in needed]

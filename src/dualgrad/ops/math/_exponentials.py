@@ -1,15 +1,15 @@
 """Sums of exponentials along axes: softmax, its logarithm, and the logarithm of the sum.
 
-Everything is shifted by the maximum as a constant: the result does not depend on the shift, so neither do derivatives.
-That keeps values from overflowing, but not derivatives from cancelling: where one element leads so far that its share
-is 1 up to rounding, its slope 1 - share would be 0 instead of the small sum of all others' shares. So the leading
-element of such a row is written in terms of the ratio of the others' sum to its own exponential,
+Everything is shifted by the maximum as a constant. The result does not depend on the shift, so neither do derivatives.
+The shift prevents overflow, but not cancellation in derivatives. Where the share of one element is 1 up to rounding,
+its derivative 1 - share would be 0 instead of the small sum of all other shares. So the leading element of such a row
+is written in terms of the ratio of the sum of the others to its own exponential,
 
     share = 1 / (1 + ratio),   log(share) = -log1p(ratio),   log(sum) = x + log1p(ratio),
 
 all of whose derivatives are formed without cancellation. In the other rows no share exceeds 1/2.
 
-Infinity leads everything finite, and equal infinities are 0 apart. Where all are -inf there is nothing to share.
+Infinity leads everything finite, and equal infinities differ by 0. Where all are -inf there is nothing to share.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ def _where(condition: Tensor, x: Tensor, y: Tensor) -> Tensor:
 
 
 class Exponentials(NamedTuple):
-    """The exponentials of a tensor, and what the three functions need of them; axes are kept with length 1."""
+    """The exponentials of a tensor and the numbers that the three functions need; axes are kept with length 1."""
 
     shift: Tensor  # the maximum, a constant; 0 where it is -inf
     shifted: Tensor
     raised: Tensor
     sum: Tensor
-    led: Tensor  # whether one element is larger than all others together
-    leads: Tensor  # whether an element is that one
+    led: Tensor  # true if one element is larger than all others together
+    leads: Tensor  # true at this element
     lead: Tensor  # the shifted leading element: 0, with its derivatives
-    ratio: Tensor  # the sum of the others, in units of the leading exponential
+    ratio: Tensor  # the sum of the other exponentials, divided by the leading one
 
     @classmethod
     def of(cls, x: Tensor, axes: tuple[int, ...]) -> Exponentials:
@@ -56,7 +56,7 @@ class Exponentials(NamedTuple):
         top = _engine.apply(_EQ, None, shifted, zero)
         rest = total(_where(top, zero, raised), axes, True)
         everything = total(raised, axes, True)
-        two = _engine.convert(2.0, x._typenum)  # a tie for the lead makes the sum 2 at least
+        two = _engine.convert(2.0, x._typenum)  # a tie for the lead makes the sum at least 2
         led = _engine.apply(_AND, None, some, _engine.apply(_LT, None, everything, two))
         leads = _engine.apply(_AND, None, top, led)
         lead = total(_where(leads, shifted, zero), axes, True)

@@ -1,6 +1,6 @@
-"""Largest and smallest elements, and where they stand.
+"""Largest and smallest elements, and their positions.
 
-Elements that tie share the slope in equal parts. Positions are integers without a slope; where several
+Elements that tie share the gradient in equal parts. Positions are integers without a derivative; where several
 elements tie, the first one counts.
 """
 
@@ -38,14 +38,14 @@ _MAX, _MIN, _ARGMAX, _ARGMIN = OP["reduce_max"], OP["reduce_min"], OP["argmax"],
 
 
 def amax(x: Any, axis: Any = None, keepdims: bool = False, **other: Any) -> Tensor:
-    """Largest elements over axes; elements that tie share the slope in equal parts.
+    """Largest elements over axes; elements that tie share the gradient in equal parts.
 
     Parameters
     ----------
     x : Tensor
         Any shape and type, not empty.
     axis : int or tuple of int, optional
-        What to reduce; None and () stand for all axes. Also spelled `dim`.
+        The axes to reduce; None and () stand for all axes. Also spelled `dim`.
     keepdims : bool, default False
         Keep the axes with length 1. Also spelled `keepdim` or `keep_dims`.
 
@@ -76,9 +76,9 @@ def amax(x: Any, axis: Any = None, keepdims: bool = False, **other: Any) -> Tens
 
 
 def amin(x: Any, axis: Any = None, keepdims: bool = False, **other: Any) -> Tensor:
-    """Smallest elements over axes; elements that tie share the slope in equal parts.
+    """Smallest elements over axes; elements that tie share the gradient in equal parts.
 
-    Parameters, result and errors are those of `amax`.
+    Parameters, result and errors are as in `amax`.
 
     Examples
     --------
@@ -93,14 +93,14 @@ def amin(x: Any, axis: Any = None, keepdims: bool = False, **other: Any) -> Tens
 
 
 def aminmax(x: Any, *, axis: Any = 0, keepdims: bool = False, **other: Any) -> tuple[Tensor, Tensor]:
-    """Smallest and largest elements over axes; elements that tie share the slope in equal parts.
+    """Smallest and largest elements over axes; elements that tie share the gradient in equal parts.
 
     Parameters
     ----------
     x : Tensor
         Any shape and type, not empty.
     axis : int or tuple of int, default 0
-        What to reduce; None and () stand for all axes. Also spelled `dim`.
+        The axes to reduce; None and () stand for all axes. Also spelled `dim`.
     keepdims : bool, default False
         Keep the axes with length 1. Also spelled `keepdim` or `keep_dims`.
 
@@ -143,7 +143,7 @@ def _extreme(name: str, op: int, x: Any, axis: Any, keepdims: bool) -> Tensor:
 
 
 def max(x: Any, axis: Any = None, keepdims: bool = False, **other: Any) -> tuple[Tensor, Tensor]:
-    """Largest elements along an axis, and where they stand.
+    """Largest elements along an axis, and their positions.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ def max(x: Any, axis: Any = None, keepdims: bool = False, **other: Any) -> tuple
     Returns
     -------
     values : Tensor
-        As `amax` gives; elements that tie share the slope in equal parts.
+        As `amax` gives; elements that tie share the gradient in equal parts.
     indices : Tensor
         Position of the first of them along the axis, Int64.
 
@@ -187,9 +187,9 @@ def max(x: Any, axis: Any = None, keepdims: bool = False, **other: Any) -> tuple
 
 
 def min(x: Any, axis: Any = None, keepdims: bool = False, **other: Any) -> tuple[Tensor, Tensor]:
-    """Smallest elements along an axis, and where they stand.
+    """Smallest elements along an axis, and their positions.
 
-    Parameters, results and errors are those of `max`.
+    Parameters, results and errors are as in `max`.
 
     Examples
     --------
@@ -227,7 +227,7 @@ def argmax(x: Any, axis: Any = None, keepdims: bool = False, **other: Any) -> Te
     numpy.exceptions.AxisError
         If `x` has no such axis.
     ValueError
-        If there is nothing to search.
+        If `x` is empty along the axis.
 
     Examples
     --------
@@ -245,7 +245,7 @@ def argmax(x: Any, axis: Any = None, keepdims: bool = False, **other: Any) -> Te
 def argmin(x: Any, axis: Any = None, keepdims: bool = False, **other: Any) -> Tensor:
     """Position of the first smallest element along an axis.
 
-    Parameters, result and errors are those of `argmax`.
+    Parameters, result and errors are as in `argmax`.
 
     Examples
     --------
@@ -341,7 +341,7 @@ class Argmin(Argmax):
 
 
 def _chosen(name: str, x: Tensor, other: dict[str, Any], return_indices: bool) -> tuple[Tensor, Tensor] | None:
-    """The elements that count and the first value, where the keywords `initial` and `where` of NumPy are given."""
+    """The elements that count and the first value, from NumPy's keywords `where` and `initial`."""
     initial, chosen = other.pop("initial", None), other.pop("where", True)
     if initial is None:
         if chosen is True:

@@ -1,8 +1,8 @@
 """Means, variances and standard deviations over axes.
 
-They are sums divided by a count, so derivatives of every order follow. A standard deviation is a root: where the
-spread is 0 the slope of the root is infinite, but the variance below it does not move to first order, and zero
-absorbs. The slope is 0 there, not nan; there is no second derivative.
+They are sums divided by a count, so derivatives of every order follow. A standard deviation is a root. Where it is 0
+the derivative of the root is infinite, but the variance below it does not move to first order, and zero absorbs. So the
+derivative is 0 there, not nan; a second derivative does not exist.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def mean(x: Any, axis: Any = None, keepdims: bool = False, *, dtype: Any = None,
     x : Tensor
         Any shape and type.
     axis : int or tuple of int, optional
-        What to average over; None and () stand for all axes. Also spelled `dim`.
+        The axes to average over; None and () stand for all axes. Also spelled `dim`.
     keepdims : bool, default False
         Keep the axes with length 1. Also spelled `keepdim` or `keep_dims`.
     dtype : type, optional
@@ -50,7 +50,7 @@ def mean(x: Any, axis: Any = None, keepdims: bool = False, *, dtype: Any = None,
     Returns
     -------
     Tensor
-        Type of `x`; Float32 for integers and bools. nan where there is nothing to average.
+        Type of `x`; Float32 for integers and bools. nan for an average of no elements.
 
     Raises
     ------
@@ -77,8 +77,8 @@ def mean(x: Any, axis: Any = None, keepdims: bool = False, *, dtype: Any = None,
 
 
 def _average(x: Tensor, axes: tuple[int, ...], keepdims: bool, less: float = 0) -> Tensor:
-    """The sum over axes divided by the number of elements, or by `less` less than it."""
-    if x._typenum == _dtype.float16.num:  # neither the sum nor the count need fit into float16 where the mean does
+    """The sum over axes divided by the number of elements minus `less`."""
+    if x._typenum == _dtype.float16.num:  # the mean may fit into float16 where sum and count do not
         wide = _average(_engine.convert(x, _dtype.float32.num), axes, keepdims, less)
         return _engine.convert(wide, _dtype.float16.num)
     return _engine.binary_op(
@@ -94,7 +94,7 @@ def var(x: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False, **other
     x : Tensor
         Any shape and type; integers become float32.
     axis : int or tuple of int, optional
-        What to reduce; None and () stand for all axes. Also spelled `dim`.
+        The axes to reduce; None and () stand for all axes. Also spelled `dim`.
     ddof : int, default 0
         The sum of squared deviations is divided by the number of elements less this.
     keepdims : bool, default False
@@ -123,9 +123,9 @@ def var(x: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False, **other
 
 
 def std(x: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False, **other: Any) -> Tensor:
-    """Standard deviation over axes: the square root of `var`, with slope 0 where it is 0.
+    """Standard deviation over axes: the square root of `var`, with derivative 0 where it is 0.
 
-    Parameters, result and errors are those of `var`.
+    Parameters, result and errors are as in `var`.
 
     Examples
     --------
@@ -142,7 +142,7 @@ def std(x: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False, **other
 def std_mean(x: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False, **other: Any) -> tuple[Tensor, Tensor]:
     """Standard deviation and mean over axes.
 
-    Parameters, results and errors are those of `var` and `mean`.
+    Parameters, results and errors are as in `var` and `mean`.
 
     Examples
     --------
@@ -161,7 +161,7 @@ def std_mean(x: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False, **
 def var_mean(x: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False, **other: Any) -> tuple[Tensor, Tensor]:
     """Variance and mean over axes.
 
-    Parameters, results and errors are those of `var` and `mean`.
+    Parameters, results and errors are as in `var` and `mean`.
 
     Examples
     --------

@@ -24,7 +24,7 @@ _VIEW_AS_COMPLEX, _VIEW_AS_REAL = OP["view_as_complex"], OP["view_as_real"]
 
 
 def is_complex(x: Any) -> bool:
-    """Whether the elements of a tensor are complex numbers.
+    """True if the elements of a tensor are complex numbers.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def is_complex(x: Any) -> bool:
 
 
 def is_floating_point(x: Any) -> bool:
-    """Whether the elements of a tensor are real floats: not integers, bools or complex numbers.
+    """True if the elements of a tensor are real floats: not integers, bools or complex numbers.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ def real(x: Any) -> Tensor:
     Parameters
     ----------
     x : Tensor or numpy.ndarray
-        Any shape and type; what is not complex is its own real part.
+        Any shape and type; a tensor that is not complex is its own real part.
 
     Returns
     -------
@@ -177,7 +177,7 @@ def imag(x: Any) -> Tensor:
     Parameters
     ----------
     x : Tensor or numpy.ndarray
-        Any shape and type; zeros for what is not complex.
+        Any shape and type; zeros for a tensor that is not complex.
 
     Returns
     -------
@@ -208,7 +208,7 @@ def conj(x: Any) -> Tensor:
     Parameters
     ----------
     x : Tensor or numpy.ndarray
-        Any shape and type; what is not complex stays as it is.
+        Any shape and type; a tensor that is not complex stays as it is.
 
     Returns
     -------
@@ -259,7 +259,7 @@ def adjoint(x: Any) -> Tensor:
 
 
 def _zeros(x: Tensor) -> Tensor:
-    """Zeros of the shape of `x`, and of its type or that of its parts."""
+    """Zeros of the shape of `x`, in its type or the type of its parts."""
     return Tensor._owning(np.zeros(x.shape, np.zeros(0, x.dtype.numpy).real.dtype))
 
 
@@ -285,12 +285,12 @@ class Conj(Primitive, of=conj):
 
 
 class Part(Tensor):
-    """What ``x.real`` and ``x.imag`` are: NumPy's attributes, which MindSpore's programs call as methods."""
+    """Type of ``x.real`` and ``x.imag``: NumPy's attributes, which MindSpore's programs call as methods."""
 
     __slots__ = ()
 
     def __call__(self) -> Tensor:
-        """The part itself, as any other tensor."""
+        """The part itself, as an ordinary tensor."""
         return _as(Tensor, self)
 
 

@@ -1,7 +1,7 @@
-"""From a row of the table to a public function and a primitive class, with their docstrings.
+"""Make a public function and a primitive class, with their docstrings, from a row of the table.
 
-A function is one closure on an opcode, a class has its opcode as an attribute and is called in compiled code:
-nothing of the row is looked at when they run. Docstrings say what the row says.
+A function is one closure on an opcode, a class has its opcode as an attribute and is called in compiled code: nothing
+of the row is read when they run. Docstrings are made from the row.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class ElementwisePrimitive(_engine.PrimitiveCall):
 
 
 def function_of(row: Row, name: str, module: str) -> Callable[..., Tensor]:
-    """The function that applies a primitive."""
+    """Make the function that applies a primitive."""
     op = _engine.OPCODES[row.name]
     function = _unary(op, row.name, name) if row.arity == 1 else _binary(op)
     function.__name__ = function.__qualname__ = name
@@ -59,7 +59,7 @@ def function_of(row: Row, name: str, module: str) -> Callable[..., Tensor]:
 def docstring(
     row: Row, name: str, package: str = "dualgrad", home: str = "ops", table: Mapping[str, Row] = BY_NAME
 ) -> str:
-    """What is to be known of a function that is one row; `home` is where `package` has it, `table` names other rows."""
+    """The docstring of a function of one row; `home` is its module in `package`, `table` names other rows."""
     parts = (_summary(row), _operands(row), _result(row), _errors(row), _notes(row, table))
     return "\n".join([*itertools.chain(*parts), *_example(row, name, package, home)])
 
@@ -88,7 +88,7 @@ def _binary(op: int) -> Callable[..., Tensor]:
 
 
 def class_of(row: Row, name: str, function: str, module: str) -> type[ElementwisePrimitive]:
-    """The primitive class whose instances apply a primitive, as `function` does."""
+    """Make the primitive class whose instances apply a primitive, as `function` does."""
     words = f"``{name}()`` makes the primitive; called with operands it does what `{function}` does."
     members = {
         "_opcode": _engine.OPCODES[row.name],
@@ -165,7 +165,7 @@ def _notes(row: Row, table: Mapping[str, Row]) -> list[str]:
 
 
 def _helpers(slopes: list[str], table: Mapping[str, Row]) -> list[Row]:
-    """The rows that slopes are written with and that no public function shows."""
+    """The rows that the derivatives use and that no public function shows."""
     words = "".join([c if c.isalnum() or c in "_(" else " " for slope in slopes for c in (*slope, " ")]).split()
     names = dict.fromkeys([name for word in words for name in word.split("(")[:-1]])
     rows = [table[name] for name in names if name in table]

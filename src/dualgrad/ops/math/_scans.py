@@ -1,9 +1,9 @@
 """Running sums, products, logarithms of sums, and extremes along an axis.
 
 The sum is a primitive. Products and logarithms combine prefixes pairwise (`_prefixes.py`): nothing is divided or
-subtracted, so zeros among factors and elements of very different size are exact in every derivative. Running
-extremes find positions first, on plain numbers, and read the elements there: the derivative goes to where each
-value came from.
+subtracted, so zeros among factors and elements of very different size are exact in every derivative. Running extremes
+find positions first, without derivatives, and read the elements there. So the derivative goes to the place of each
+value.
 """
 
 from __future__ import annotations
@@ -140,15 +140,15 @@ def logcumsumexp(x: Any, axis: Any = None, **other: Any) -> Tensor:
     Returns
     -------
     Tensor
-        Shape of `x`: element k is log(exp(x[0]) + ... + exp(x[k])). Where nothing but -inf has been added it is
-        -inf, and derivatives that enter a sum of such elements are 0.
+        Shape of `x`: element k is log(exp(x[0]) + ... + exp(x[k])). Where only -inf has been added it is -inf, and
+        derivatives that enter a sum of such elements are 0.
 
     Raises
     ------
     numpy.exceptions.AxisError
         If `x` has no such axis.
     TypeError
-        If there is no axis.
+        If `axis` is missing.
 
     Examples
     --------
@@ -164,14 +164,14 @@ def logcumsumexp(x: Any, axis: Any = None, **other: Any) -> Tensor:
 
 
 def _log_of_sum(a: Elements, b: Elements) -> Elements:
-    """log(exp(a) + exp(b)); where that is infinite it does not move, so a sum of nothing has no slope."""
+    """log(exp(a) + exp(b)); constant where it is infinite, so a sum over nothing has derivative 0."""
     (x,), (y,) = a, b
     larger = _engine.stop(_engine.binary_op(_MAXIMUM, x, y))
     return (where(_engine.unary(_ISINF, larger), larger, _engine.binary_op(_LOGADDEXP, x, y)),)
 
 
 def cummax(x: Any, axis: Any = None, **other: Any) -> tuple[Tensor, Tensor]:
-    """Largest elements so far along an axis, and where they stand.
+    """Largest elements so far along an axis, and their positions.
 
     Parameters
     ----------
@@ -183,16 +183,16 @@ def cummax(x: Any, axis: Any = None, **other: Any) -> tuple[Tensor, Tensor]:
     Returns
     -------
     values : Tensor
-        Shape and type of `x`; nan from the first nan on. Derivatives go to where each value came from.
+        Shape and type of `x`; nan from the first nan on. Derivatives go to the place of each value.
     indices : Tensor
-        Its position along the axis, Int64: the last one of equal elements.
+        Its position along the axis, Int64: of equal elements the last.
 
     Raises
     ------
     numpy.exceptions.AxisError
         If `x` has no such axis.
     TypeError
-        If there is no axis.
+        If `axis` is missing.
 
     Examples
     --------
@@ -208,9 +208,9 @@ def cummax(x: Any, axis: Any = None, **other: Any) -> tuple[Tensor, Tensor]:
 
 
 def cummin(x: Any, axis: Any = None, **other: Any) -> tuple[Tensor, Tensor]:
-    """Smallest elements so far along an axis, and where they stand.
+    """Smallest elements so far along an axis, and their positions.
 
-    Parameters, results and errors are those of `cummax`.
+    Parameters, results and errors are as in `cummax`.
 
     Examples
     --------
@@ -226,7 +226,7 @@ def cummin(x: Any, axis: Any = None, **other: Any) -> tuple[Tensor, Tensor]:
 
 
 def _running_extreme(name: str, replaces: int, x: Any, axis: Any) -> tuple[Tensor, Tensor]:
-    """A later element stands in for an earlier one where the comparison `replaces` holds between them."""
+    """Running extremes: a later element replaces an earlier one where the comparison `replaces` holds."""
     x = operand(name, x)
     axis = one_axis(name, axis, x.shape)
     n = x.shape[axis]
@@ -276,7 +276,7 @@ class CumSum(Primitive):
 
 
 def _shifted(x: Tensor, axis: int, reverse: bool, start: float) -> Tensor:
-    """Running results moved by one place, so that each leaves its own element out: nothing is taken back."""
+    """Shift running results by one place: each leaves out its own element without a subtraction or division."""
     n = x.shape[axis]
     if n == 0:
         return x
@@ -320,7 +320,7 @@ class CumProd(Primitive):
 
 
 class Cummax(Primitive):
-    """Largest elements so far, and where they stand; see `cummax`.
+    """Largest elements so far, and their positions; see `cummax`.
 
     Parameters
     ----------
@@ -345,7 +345,7 @@ class Cummax(Primitive):
 
 
 class Cummin(Cummax):
-    """Smallest elements so far, and where they stand; settings as `Cummax`.
+    """Smallest elements so far, and their positions; settings as `Cummax`.
 
     Examples
     --------

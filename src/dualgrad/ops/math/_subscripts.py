@@ -1,4 +1,4 @@
-"""The subscripts of Einstein's convention: how they are written, and which axis each one stands for."""
+"""The subscripts of Einstein's convention: their syntax, and the axis for which each stands."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any, TypeAlias
 from .._arguments import integer
 
 DOTS = "..."
-LETTERS = string.ascii_uppercase + string.ascii_lowercase  # in the order of integers that stand for them
+LETTERS = string.ascii_uppercase + string.ascii_lowercase  # in the order of the integers that stand for them
 
 Shapes: TypeAlias = tuple[tuple[int, ...], ...]
 
 
 def separated(equation: Any, operands: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
-    """The equation and the operands, also where each operand is followed by the list of its axes."""
+    """Return the equation and the operands, also if each operand is followed by the list of its axes."""
     if isinstance(equation, str):
         if len(operands) == 1 and isinstance(operands[0], tuple | list):
             operands = tuple(operands[0])
@@ -35,7 +35,7 @@ def separated(equation: Any, operands: tuple[Any, ...]) -> tuple[str, tuple[Any,
 
 
 def _written(axes: Any) -> str:
-    """A list of axes as subscripts."""
+    """Write a list of axes as subscripts."""
     if not isinstance(axes, tuple | list):
         raise TypeError(f"einsum: the axes of the result are a {type(axes).__name__}; expected a list of ints")
     found = ""
@@ -52,9 +52,9 @@ def _written(axes: Any) -> str:
 
 @functools.lru_cache(maxsize=1024)
 def read(equation: str, shapes: Shapes) -> tuple[tuple[str, ...], str, dict[str, int]]:
-    """The labels of the axes of every operand and of the result, one character each, and how long they are.
+    """The labels of the axes of every operand and of the result, one character each, and the length of each.
 
-    The axes that ``...`` stands for have labels that are no letters, the last one always the same.
+    The axes that ``...`` stands for have labels that are not letters, the last one always the same.
     """
     left, arrow, right = equation.replace(" ", "").partition("->")
     terms = left.split(",")
@@ -91,7 +91,7 @@ def _many(n: int, one: str, more: str = "") -> str:
 
 
 def _check(equation: str, term: str) -> None:
-    """A term consists of letters and at most one ellipsis."""
+    """Check that a term consists of letters and at most one ellipsis."""
     for c in term.replace(DOTS, "", 1):
         if c == ".":
             raise ValueError(f"einsum: {term!r} in {equation!r} has a '.' that is not part of a single '...'")
@@ -100,7 +100,7 @@ def _check(equation: str, term: str) -> None:
 
 
 def _lengths(equation: str, inputs: tuple[str, ...], shapes: Shapes) -> dict[str, int]:
-    """How long the axis of each label is; axes of length 1 broadcast, but not along a diagonal."""
+    """The length of the axis of each label; axes of length 1 broadcast, but not along a diagonal."""
     lengths: dict[str, int] = {}
     first: dict[str, int] = {}
     for k, (labels, shape) in enumerate(zip(inputs, shapes, strict=True)):

@@ -16,14 +16,14 @@ _ALL, _ANY, _COUNT = OP["all"], OP["any"], OP["count_nonzero"]
 
 
 def all(x: Any, axis: Any = None, keepdims: bool = False, **other: Any) -> Tensor:
-    """Whether all elements along axes are true, or not 0.
+    """True if all elements along axes are true, or not 0.
 
     Parameters
     ----------
     x : Tensor
         Any shape and type.
     axis : int or tuple of int, optional
-        What to reduce; None and () stand for all axes. Also spelled `dim`.
+        The axes to reduce; None and () stand for all axes. Also spelled `dim`.
     keepdims : bool, default False
         Keep the axes with length 1. Also spelled `keepdim` or `keep_dims`.
 
@@ -50,9 +50,9 @@ def all(x: Any, axis: Any = None, keepdims: bool = False, **other: Any) -> Tenso
 
 
 def any(x: Any, axis: Any = None, keepdims: bool = False, **other: Any) -> Tensor:
-    """Whether any element along axes is true, or not 0.
+    """True if any element along axes is true, or not 0.
 
-    Parameters, result and errors are those of `all`.
+    Parameters, result and errors are as in `all`.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def count_nonzero(x: Any, axis: Any = None, keepdims: bool = False, dtype: Any =
     x : Tensor
         Any shape and type.
     axis : int or tuple of int, optional
-        What to reduce; None and () stand for all axes. Also spelled `dim`.
+        The axes to reduce; None and () stand for all axes. Also spelled `dim`.
     keepdims : bool, default False
         Keep the axes with length 1. Also spelled `keepdim` or `keep_dims`.
     dtype : type, default int32

@@ -1,4 +1,4 @@
-"""Division, powers, rounding and the care of nan: rows of the table with settings around them."""
+"""Division, powers, rounding and replacing nan: functions with settings, on top of rows of the table."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def div(x: Any, y: Any, *, rounding_mode: str | None = None) -> Tensor:
     x, y : Tensor, numpy.ndarray or number
         Shapes that broadcast; integers become float32.
     rounding_mode : {None, 'floor', 'trunc'}, optional
-        Round the quotient down, or towards 0; its slope is 0 then.
+        Round the quotient down, or towards 0; its derivative is 0 then.
 
     Returns
     -------
@@ -74,7 +74,7 @@ def pow(x: Any, exponent: Any) -> Tensor:
     Returns
     -------
     Tensor
-        The type that both have together.
+        The type common to both.
 
     Raises
     ------
@@ -123,7 +123,7 @@ def float_power(x: Any, exponent: Any) -> Tensor:
 
 
 class DivNoNan(Primitive):
-    """Primitive class: x / y, and 0 with slope 0 where y is 0.
+    """Primitive class: x / y, and 0 with derivative 0 where y is 0.
 
     Examples
     --------
@@ -142,7 +142,7 @@ class DivNoNan(Primitive):
 
 
 class MulNoNan(Primitive):
-    """Primitive class: x * y, and 0 where y is 0 although x is infinite or nan; the slope is 0 there.
+    """Primitive class: x * y, and 0 where y is 0 even if x is infinite or nan; the derivative is 0 there.
 
     Examples
     --------
@@ -158,23 +158,23 @@ class MulNoNan(Primitive):
         product = _engine.binary_op(_MUL, x, y)
         zero = _engine.convert(0, product._typenum)
         masked = _engine.binary_op(_EQ, operand("MulNoNan", y), 0)
-        if product._typenum in IS_FLOAT:  # beside a finite x the product is 0 by itself, with its own slopes
+        if product._typenum in IS_FLOAT:  # a product with a finite x is 0 by itself, with its own derivatives
             finite = _engine.unary(_ISFINITE, _engine.convert(x, product._typenum))
             masked = masked & ~finite
         return _engine.apply(_WHERE, None, masked, zero, product)
 
 
 def nan_to_num(x: Any, nan: float | None = None, posinf: float | None = None, neginf: float | None = None) -> Tensor:
-    """Numbers in place of nan and infinities; the slope is 0 there, 1 elsewhere.
+    """Replace nan and infinities by numbers; the derivative is 0 there, 1 elsewhere.
 
     Parameters
     ----------
     x : Tensor or numpy.ndarray
         Any shape and type.
     nan : float, optional
-        What stands for nan; 0 if not given.
+        The number for nan; 0 by default.
     posinf, neginf : float, optional
-        What stands for the infinities; the largest and the smallest finite number of the type if not given.
+        The numbers for the infinities; by default the largest and the smallest finite number of the type.
 
     Returns
     -------
@@ -208,7 +208,7 @@ def nan_to_num(x: Any, nan: float | None = None, posinf: float | None = None, ne
 
 
 def round(x: Any, decimals: int = 0) -> Tensor:
-    """Round to a number of decimals, halves to the even side; the slope is 0.
+    """Round to a number of decimals, halves to the even side; the derivative is 0.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
-"""Complex numbers: their absolute value and angle, and how they are put together; `_parts.py` has their parts.
+"""Complex numbers: absolute value, angle, and construction from parts; `_parts.py` takes them apart.
 
 Analytic functions (``exp``, ``sin``, ``matmul`` ...) need nothing of this file: one rule serves real and complex
-operands. What is here is smooth in the real and imaginary part only. It is composed of three rows, `conj` and the two
-views, so derivatives of every order follow; the convention for gradients is stated in ``docs/complex.md``.
+operands. The functions here are smooth in the real and imaginary part only. They are composed of three rows, `conj` and
+the two views, so derivatives of every order follow; ``docs/complex.md`` states the convention for gradients.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def _number(value: float, like: Tensor) -> Tensor:
 
 
 def _apart_from_zero(z: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Where z is 0, and its parts with 1 in place of 0: the slope of what is computed from them stays finite."""
+    """Where z is 0, and its parts with 1 in place of 0, so that derivatives of functions of them stay finite."""
     x, y = _part(z, 0), _part(z, 1)
     zero = _engine.binary_op(_LOGICAL_AND, _engine.binary_op(_EQ, x, 0), _engine.binary_op(_EQ, y, 0))
     return zero, _engine.apply(_WHERE, None, zero, _number(1.0, x), x), y
@@ -88,7 +88,7 @@ def angle(x: Any) -> Tensor:
         side = _engine.apply(_WHERE, None, _engine.binary_op(_LT, z, 0), _number(math.pi, z), _number(0.0, z))
         return _engine.apply(_WHERE, None, _engine.unary(_ISNAN, z), z, side)
     zero, x, y = _apart_from_zero(z)
-    # Signs of zeros choose the side of the cut, and the value at 0 itself; only the slope there is ours.
+    # Signs of zeros choose the side of the cut, and the value at 0 itself; only the derivative there is set here.
     at_zero = _engine.binary_op(_ATAN2, *[_engine.stop(_part(z, k)) for k in (1, 0)])
     return _engine.apply(_WHERE, None, zero, at_zero, _engine.binary_op(_ATAN2, y, x))
 
@@ -124,7 +124,7 @@ def _direction(z: Tensor) -> Tensor:
 
 
 def complex(real: Any, imag: Any) -> Tensor:
-    """Complex numbers of their real and imaginary parts.
+    """Make complex numbers from real and imaginary parts.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def complex(real: Any, imag: Any) -> Tensor:
     Raises
     ------
     TypeError
-        If a part is complex, or no number.
+        If a part is complex, or not a number.
     ValueError
         If the shapes do not broadcast.
 
@@ -163,7 +163,7 @@ def complex(real: Any, imag: Any) -> Tensor:
 
 
 def polar(abs: Any, angle: Any) -> Tensor:
-    """Complex numbers of their absolute value and angle.
+    """Make complex numbers from absolute value and angle.
 
     Parameters
     ----------

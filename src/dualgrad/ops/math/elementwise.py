@@ -2,7 +2,7 @@
 
 One row makes all three (see `_rows.py`). From the same rows the build writes `elementwise.pyi`, which lists the names
 for type checkers and editors. Operations with settings, or composed of several primitives, are written out in
-`arithmetic.py`, `formulas.py` and beside them.
+`arithmetic.py`, `formulas.py` and similar files.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ METHODS: dict[str, Callable[..., Tensor]] = {}
 
 
 def _make() -> dict[str, Callable[..., Tensor] | type[ElementwisePrimitive]]:
-    """Everything public, by name."""
+    """Make all functions and classes, by name."""
     made: dict[str, Callable[..., Tensor] | type[ElementwisePrimitive]] = {}
     for row in ROWS:
         if row.functions:

@@ -54,7 +54,7 @@ def addcmul(x: Any, tensor1: Any, tensor2: Any, value: Any = 1) -> Tensor:
 def addcdiv(x: Any, tensor1: Any, tensor2: Any, value: Any = 1) -> Tensor:
     """``x + value * tensor1 / tensor2``.
 
-    Parameters, result and errors are those of `addcmul`.
+    Parameters, result and errors are as in `addcmul`.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def lerp(x: Any, end: Any, weight: Any) -> Tensor:
     Parameters
     ----------
     x, end : Tensor or numpy.ndarray
-        Where it starts and ends.
+        The values for the weights 0 and 1.
     weight : Tensor or number
         0 gives `x`, 1 gives `end`. All shapes broadcast.
 

@@ -1,9 +1,8 @@
 """Products of vectors, matrices and stacks of matrices.
 
-One primitive multiplies matrices, stacked over leading axes that broadcast; everything else is that product
-between reshapes and transposes, which are views. Two tensors must have equal types: a product of a float32
-with a float64 matrix is almost always a slip, and widening it silently would cost twice the time. Arrays are
-constants that adapt.
+One primitive multiplies matrices, stacked over leading axes that broadcast; all other products reshape and transpose
+around it, which makes views. Two tensors must have equal types: a product of a float32 with a float64 matrix is almost
+always a mistake, and silent widening would take twice the time. Arrays are constants that adapt.
 """
 
 from __future__ import annotations
@@ -74,7 +73,7 @@ def mm(x: Any, y: Any) -> Tensor:
     TypeError
         If the types differ.
     ValueError
-        If an operand is no matrix, or the shapes do not multiply.
+        If an operand is not a matrix, or the shapes do not multiply.
 
     Examples
     --------
@@ -127,7 +126,7 @@ def bmm(x: Any, y: Any) -> Tensor:
     Parameters
     ----------
     x, y : Tensor
-        Three axes each or more, of equal types; all but the last two equally long.
+        Three or more axes each, of equal types; all but the last two equally long.
 
     Returns
     -------
@@ -138,7 +137,7 @@ def bmm(x: Any, y: Any) -> Tensor:
     TypeError
         If the types differ.
     ValueError
-        If an operand is no stack of matrices, or the shapes do not multiply.
+        If an operand is not a stack of matrices, or the shapes do not multiply.
 
     Examples
     --------
@@ -155,7 +154,7 @@ def bmm(x: Any, y: Any) -> Tensor:
 
 
 def _weighted(term: Tensor, weight: Any) -> Tensor:
-    """A term times a number; nothing is done for 1."""
+    """A term times a number; unchanged for 1."""
     return (
         term
         if isinstance(weight, int | float) and weight == 1
@@ -325,7 +324,7 @@ class MatMul(BatchMatMul):
     TypeError
         When called: if the types of two tensors differ.
     ValueError
-        When called: if an operand is no matrix, or the shapes do not multiply.
+        When called: if an operand is not a matrix, or the shapes do not multiply.
 
     See Also
     --------

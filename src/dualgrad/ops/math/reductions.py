@@ -8,8 +8,7 @@ are chosen for their derivatives:
   every order.
 * `logsumexp` keeps derivatives from cancelling as `_exponentials.py` says.
 
-Means and spreads, extremes, truth values and running sums stand in files of their own and are gathered
-here.
+Means and variances, extremes, truth values and running sums have files of their own and are gathered here.
 """
 
 from __future__ import annotations
@@ -65,7 +64,7 @@ def sum(x: Any, axis: Any = None, keepdims: bool = False, *, dtype: Any = None, 
     x : Tensor
         Any shape and type.
     axis : int or tuple of int, optional
-        What to sum over; None and () stand for all axes. Also spelled `dim`.
+        The axes to sum over; None and () stand for all axes. Also spelled `dim`.
     keepdims : bool, default False
         Keep the axes with length 1. Also spelled `keepdim` or `keep_dims`.
     dtype : type, optional
@@ -100,9 +99,9 @@ def sum(x: Any, axis: Any = None, keepdims: bool = False, *, dtype: Any = None, 
 
 
 def nansum(x: Any, axis: Any = None, keepdims: bool = False, *, dtype: Any = None, **other: Any) -> Tensor:
-    """Sum over axes that leaves nan out; elements left out have slope 0.
+    """Sum over axes that leaves nan out; elements left out have derivative 0.
 
-    Parameters, results and errors are those of `sum`.
+    Parameters, results and errors are as in `sum`.
 
     Examples
     --------
@@ -126,7 +125,7 @@ def prod(x: Any, axis: Any = None, keepdims: bool = False, *, dtype: Any = None,
     x : Tensor
         Any shape and type.
     axis : int or tuple of int, optional
-        What to multiply; None and () stand for all axes. Also spelled `dim`.
+        The axes to multiply; None and () stand for all axes. Also spelled `dim`.
     keepdims : bool, default False
         Keep the axes with length 1. Also spelled `keepdim` or `keep_dims`.
     dtype : type, optional
@@ -175,7 +174,7 @@ def _product(x: Tensor, axes: tuple[int, ...], keepdims: bool) -> Tensor:
     rest = dropped(shape, axes)
     x = to_shape(permuted(x, axes + tuple([k for k in range(len(shape)) if k not in axes])), (n,) + rest)
     whole = tuple([(0, length, 1) for length in rest])
-    odd = None  # factors left over where a half does not come out even
+    odd = None  # factors left over by odd halves
     while n > 1:
         if n % 2:
             last = _engine.apply(_SLICE, ((n - 1, 1, 1),) + whole, x)
@@ -193,7 +192,7 @@ def logsumexp(x: Any, axis: Any = None, keepdims: bool = False, **other: Any) ->
     x : Tensor
         Any shape and type; integers become float32.
     axis : int or tuple of int, optional
-        What to reduce; None and () stand for all axes. Also spelled `dim`.
+        The axes to reduce; None and () stand for all axes. Also spelled `dim`.
     keepdims : bool, default False
         Keep the axes with length 1. Also spelled `keepdim` or `keep_dims`.
 
@@ -208,7 +207,7 @@ def logsumexp(x: Any, axis: Any = None, keepdims: bool = False, **other: Any) ->
 
     Notes
     -----
-    The logarithm of an empty sum is that of 0: -inf.
+    The logarithm of an empty sum is log(0), -inf.
 
     Examples
     --------

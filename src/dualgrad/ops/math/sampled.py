@@ -1,4 +1,4 @@
-"""Functions that are given by samples: differences, integrals, interpolation."""
+"""Functions given by samples: differences, integrals, interpolation."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ def diff(x: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     x : Tensor
         At least one axis.
     n : int, default 1
-        How often differences are taken; 0 gives `x` itself.
+        How many times differences are taken; 0 gives `x` itself.
     axis : int, default -1
         The axis. Also spelled `dim`.
     prepend, append : Tensor or number, optional
-        What is put before and behind the elements first: as many axes as `x`, or a number.
+        Values before and behind the elements, added first: as many axes as `x`, or a number.
 
     Returns
     -------
@@ -84,7 +84,7 @@ def diff(x: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
 
 
 def _end(x: Tensor, axis: int, part: Any) -> Tensor | None:
-    """What is put before or behind; a number is repeated over the other axes."""
+    """The values before or behind the elements; a number is repeated over the other axes."""
     if part is None:
         return None
     found = beside("diff", part, x)
@@ -102,7 +102,7 @@ def trapz(y: Any, x: Any = None, *, dx: Any = 1.0, dim: int = -1) -> Tensor:
     y : Tensor
         Values of the function, at least one axis; integers become float32.
     x : Tensor, optional
-        Where they were taken: a vector, or a shape that broadcasts with that of `y`. Derivatives go there, too.
+        The points: a vector, or a shape that broadcasts with the shape of `y`. Derivatives go there, too.
     dx : number or Tensor, default 1.0
         The distance of neighbouring points where `x` is None.
     dim : int, default -1
@@ -139,7 +139,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Tensor:
     y : Tensor
         Values of the function, at least one axis; integers become float32.
     x : Tensor, optional
-        Where they were taken: a vector, or a shape that broadcasts with that of `y`. Derivatives go there, too.
+        The points: a vector, or a shape that broadcasts with the shape of `y`. Derivatives go there, too.
     dx : number or Tensor, default 1.0
         The distance of neighbouring points where `x` is None.
     axis : int, default -1
@@ -187,20 +187,20 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     Parameters
     ----------
     x : Tensor or number
-        Where it is evaluated; any shape.
+        The points of evaluation; any shape.
     xp : Tensor
-        Where the points are: a vector, in any order.
+        The given points: a vector, in any order.
     fp : Tensor
         The values there: a vector of the same length.
     left, right : Tensor or number, optional
-        The values below and above all points; None stands for those of the first and the last point.
+        The values below and above all points; None stands for the values at the first and the last point.
     period : number, optional
         The function is continued with this period, and `left` and `right` have no meaning.
 
     Returns
     -------
     Tensor
-        Shape of `x`, in the type that all have together.
+        Shape of `x`, in the common type of all operands.
 
     Raises
     ------
@@ -209,7 +209,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
 
     Notes
     -----
-    Derivatives go to all operands. At a point the slope is that of the piece behind it, at the last point that of
+    Derivatives go to all operands. At a given point the derivative of the piece behind it counts, at the last point of
     the piece before it.
 
     Examples
@@ -245,8 +245,8 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
         xp = cat((every(xp, 0, n - 1, 1) - period, xp, every(xp, 0, 0, 1) + period))
         fp = cat((every(fp, 0, n - 1, 1), fp, every(fp, 0, 0, 1)))
         n += 2
-    # The value is measured from the point at or before x, so that it is exact at points. The piece is the one
-    # behind it, but before the last.
+    # The value is measured from the point at or before x, so that it is exact at points. The piece is the one behind
+    # this point, but at the last point the piece before it.
     point = _engine.binary_op(_MAXIMUM, insertions(xp, x, True) - 1, 0)
     result = _at(fp, point)
     if n > 1:

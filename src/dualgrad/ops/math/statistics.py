@@ -20,18 +20,18 @@ __all__ = ["cov"]
 
 
 def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Tensor:
-    """Covariances of variables, of which each row has the observations.
+    """Covariances of variables; each row holds the observations of one variable.
 
     Parameters
     ----------
     input : Tensor
         Shape (variables, observations), or (observations,) for one variable; integers become float32.
     correction : int, default 1
-        What is taken off the number of observations to divide by.
+        The number subtracted from the number of observations in the divisor.
     fweights : Tensor of int, optional
-        How often each observation was made.
+        How many times each observation was made.
     aweights : Tensor, optional
-        How much each observation counts. Derivatives go to these weights.
+        The weight of each observation. Derivatives go to these weights.
 
     Returns
     -------
@@ -43,7 +43,7 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
     ValueError
         If the shapes do not fit.
     TypeError
-        If `fweights` are no integers.
+        If `fweights` are not integers.
 
     Examples
     --------
@@ -107,7 +107,7 @@ def _weights(name: str, word: str, weights: Any, x: Tensor) -> Tensor:
 def correlation(covariances: Tensor) -> Tensor:
     """Covariances divided by the deviations of both variables.
 
-    Rounding may leave numbers just above 1. They are cut off without a slope of their own: a perfect correlation is a
+    Rounding may give numbers just above 1. They are cut off without changing the derivative: a perfect correlation is a
     maximum, not a corner.
     """
     if covariances.ndim == 0:
