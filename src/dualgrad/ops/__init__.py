@@ -1,7 +1,7 @@
 """Operations on tensors: functions, primitive classes under MindSpore's names, and the methods of `Tensor`.
 
 Folders are layers, lowest first: `axes`, `index`, `shape`, `math`, `linalg`, then `signal`, `neural` and `random`;
-`composed` is the last. `_gathered.py` has the names of all.
+`composed` is the last. `_gathered.py` collects all names.
 """
 
 import sys as _sys
@@ -25,10 +25,10 @@ for _name in (*_FORMER, "_norms", "convolution", "loops", "misc", "pooling"):
     globals().setdefault(_name, _sys.modules.setdefault(f"{__name__}.{_name}", _sys.modules[__name__]))
 
 
-if not TYPE_CHECKING:  # checkers see the names above, and find misspelt ones
+if not TYPE_CHECKING:  # checkers see the names above, and find misspelt names
 
     def __getattr__(name: str) -> Any:
-        if name in ("composite", "functional", "operations"):  # the same names once more, imported when asked for
+        if name in ("composite", "functional", "operations"):  # the same names once more, imported on first use
             return _import_module(f"{__name__}.{name}")
         if name not in _gathered._FILE_OF:
             from .._foreign import missing

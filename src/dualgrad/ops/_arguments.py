@@ -1,12 +1,11 @@
-"""Settling arguments: operands, axes, shapes and the spellings of keywords.
+"""Settle arguments: operands, axes, shapes and the spellings of keywords.
 
-The engine trusts what it is given, so each function turns its static arguments into one canonical form (axes
-not negative and sorted, shapes complete) before it applies a primitive, and complains there, where the user's
-words are still known.
+The engine trusts its arguments. So each function brings its static arguments into one canonical form (axes not negative
+and sorted, shapes complete) before it applies a primitive. It raises errors there, in the user's terms.
 
-MindSpore spells the same keyword in several ways: ``axis`` and ``dim``, ``keepdims``, ``keepdim`` and
-``keep_dims``. Functions are written with the first spelling of each; whatever else comes lands in ``**other``
-and `respell` sorts it out, so the common call costs nothing.
+MindSpore spells the same keyword in several ways: ``axis`` and ``dim``, ``keepdims``, ``keepdim`` and ``keep_dims``.
+Functions are written with the first spelling of each. Other spellings land in ``**other``, which `respell` resolves, so
+the common call costs nothing.
 """
 
 from __future__ import annotations
@@ -40,10 +39,10 @@ _SPELLINGS = {
 
 
 class Primitive:
-    """The base of primitive classes with settings: made with them, called with the operands.
+    """The base of primitive classes with settings: made with settings, called with operands.
 
-    A class without settings, which does what a function does, names it: ``class Real(Primitive, of=real)``. Its
-    docstring follows from that of the function.
+    A class without settings that does the same as a function names it: ``class Real(Primitive, of=real)``. Its
+    docstring is made from the function's.
 
     Examples
     --------
@@ -59,11 +58,11 @@ class Primitive:
             cls.__doc__ = _documented(cls, of)
 
     def add_prim_attr(self, name: str, value: Any) -> Primitive:
-        """The primitive itself: attributes speak to MindSpore's compiler."""
+        """Return the primitive itself: attributes are for MindSpore's compiler."""
         return self
 
     def set_device(self, device_target: str) -> Primitive:
-        """The primitive itself: there is one device."""
+        """Return the primitive itself: there is one device."""
         return self
 
     def __repr__(self) -> str:
@@ -73,7 +72,7 @@ class Primitive:
 
 
 def _documented(cls: type, function: Callable[..., Any]) -> str:
-    """The docstring of a primitive class: how it is called, and the example of its function."""
+    """The docstring of a primitive class: its call, and the example of its function."""
     call: Any = cls.__call__
     code = call.__code__
     words = ", ".join(code.co_varnames[1 : code.co_argcount - len(call.__defaults__ or ())])
@@ -96,12 +95,12 @@ class Reduction(Primitive):
 
 
 def respell(name: str, other: dict[str, Any], **canonical: Any) -> Any:
-    """The values of keywords that may come under another spelling, in the order of `canonical`.
+    """Return the values of keywords that may have another spelling, in the order of `canonical`.
 
     Raises
     ------
     TypeError
-        For a keyword that is no spelling of any of them, and for one that comes under two spellings.
+        For a keyword that is not a spelling of any of them, and for a keyword under two spellings.
     """
     for word, value in other.items():
         right = _SPELLINGS.get(word)
@@ -121,12 +120,12 @@ def respell(name: str, other: dict[str, Any], **canonical: Any) -> Any:
 
 
 def respelled_axis(name: str, other: dict[str, Any], axis: Any, default: int = 0) -> Any:
-    """An axis that has a default unless it is given, maybe under another spelling."""
+    """Return an axis with a default, unless it is given under another spelling."""
     return respell(name, other, axis=None if axis == default else axis)
 
 
 def operand(name: str, x: Any) -> Tensor:
-    """An operand as a tensor: a Tensor is itself, arrays and numbers are constants."""
+    """Convert an operand to a tensor: a Tensor is itself, arrays and numbers become constants."""
     if isinstance(x, Tensor):
         return x
     if isinstance(x, np.ndarray):
@@ -137,7 +136,7 @@ def operand(name: str, x: Any) -> Tensor:
 
 
 def beside(name: str, x: Any, other: Tensor) -> Tensor:
-    """An operand as a tensor; a number takes the type that it has together with another operand."""
+    """Convert an operand to a tensor; a number takes the common type with another operand."""
     found = operand(name, x)
     return found if isinstance(x, Tensor | np.ndarray) else _engine.convert(x, _engine.common_type(other, x))
 
@@ -152,7 +151,7 @@ def operands(name: str, many: Any) -> list[Tensor]:
 
 
 def together(name: str, *many: Any) -> list[Tensor]:
-    """Operands as tensors; numbers take the type they have beside the tensors among them."""
+    """Convert operands to tensors; numbers take the common type with the tensors among them."""
     if not any(isinstance(x, Tensor | np.ndarray) for x in many):
         return [operand(name, x) for x in many]
     return [
@@ -170,7 +169,7 @@ def floating(name: str, x: Any) -> Tensor:
 
 
 def converted(name: str, what: str, x: Any, like: Tensor) -> Tensor:
-    """An operand in the type of another one, which must be of its kind or a wider one: integers cannot hold floats."""
+    """Convert an operand to the type of another, which must be of its kind or wider: integers cannot hold floats."""
     x = operand(name, x)
     if x._typenum == like._typenum:
         return x
@@ -183,7 +182,7 @@ def converted(name: str, what: str, x: Any, like: Tensor) -> Tensor:
 
 
 def alike(tensors: list[Tensor]) -> list[Tensor]:
-    """Tensors converted to the type they have together."""
+    """Convert tensors to their common type."""
     first = tensors[0]._typenum
     if all(t._typenum == first for t in tensors):
         return tensors
@@ -200,7 +199,7 @@ def type_or(name: str, dtype: Any, default: DType) -> DType:
 
 
 def integer(name: str, what: str, value: Any) -> int:
-    """An integer argument. A tensor of one integer is one, as in MindSpore."""
+    """Return an integer argument. A tensor of one integer counts as an integer, as in MindSpore."""
     if type(value) is int:
         return value
     try:
@@ -210,17 +209,17 @@ def integer(name: str, what: str, value: Any) -> int:
 
 
 def pythons(value: Any) -> Any:
-    """A tensor of one integer as Python's; anything else is itself."""
+    """Convert a tensor of one integer to a Python int; return anything else unchanged."""
     return int(value) if isinstance(value, Tensor) and value.dtype.is_int and value.size == 1 else value
 
 
 def one_axis(name: str, axis: Any, shape: tuple[int, ...], extra: int = 0) -> int:
-    """An axis counted from the front; `extra` axes are about to be added to the shape.
+    """Count an axis from the front; `extra` axes are about to be added to the shape.
 
     Raises
     ------
     numpy.exceptions.AxisError
-        An error that is both a ValueError and an IndexError, if there is no such axis.
+        An error that is both a ValueError and an IndexError, if the axis does not exist.
     """
     axis = integer(name, "axis", axis)
     ndim = len(shape) + extra
@@ -235,7 +234,7 @@ def one_axis(name: str, axis: Any, shape: tuple[int, ...], extra: int = 0) -> in
 
 
 def several_axes(name: str, axes: Any, shape: tuple[int, ...], extra: int = 0) -> tuple[int, ...]:
-    """Axes counted from the front, in the order given; one int stands for itself.
+    """Count axes from the front, in the order given; one int stands for itself.
 
     Raises
     ------
@@ -251,7 +250,7 @@ def several_axes(name: str, axes: Any, shape: tuple[int, ...], extra: int = 0) -
 
 
 def reduced_axes(name: str, axes: Any, x: Tensor) -> tuple[int, ...]:
-    """The sorted axes of a reduction; None and () stand for all. Axis 0 of a number is no axis."""
+    """The sorted axes of a reduction; None and () stand for all. A number accepts axis 0 but has no axes."""
     ndim = x.ndim
     if axes is None:
         return ALL_AXES[ndim]
@@ -278,7 +277,7 @@ def dropped(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def reduced_count(x: Tensor, axes: tuple[int, ...]) -> int:
-    """How many elements are reduced to one."""
+    """The number of elements that are reduced to one."""
     if len(axes) == x.ndim:
         return x.size
     shape = x.shape
@@ -286,7 +285,7 @@ def reduced_count(x: Tensor, axes: tuple[int, ...]) -> int:
 
 
 def lengths(name: str, shape: Any) -> tuple[int, ...]:
-    """A shape argument (an int, a tuple or list, a tensor of ints) as a tuple of ints, -1 among them."""
+    """Convert a shape argument (an int, a tuple or list, a tensor of ints) to a tuple of ints, which may contain -1."""
     if type(shape) is tuple and all(type(n) is int for n in shape):
         return shape
     if isinstance(shape, Tensor | np.ndarray):
@@ -297,7 +296,7 @@ def lengths(name: str, shape: Any) -> tuple[int, ...]:
 
 
 def new_shape(name: str, shape: Any) -> tuple[int, ...]:
-    """The shape of a tensor to be made."""
+    """Check the shape of a new tensor."""
     found = lengths(name, shape)
     if any(n < 0 for n in found):
         raise ValueError(f"{name}: the shape {found} has a negative length")
@@ -306,12 +305,12 @@ def new_shape(name: str, shape: Any) -> tuple[int, ...]:
 
 
 def unpacked(arguments: tuple[Any, ...]) -> Any:
-    """Arguments that may come one by one or as a single tuple or list."""
+    """Return arguments that are given one by one or as a single tuple or list."""
     return arguments[0] if len(arguments) == 1 else arguments
 
 
 # ------------------------------------------------------------------------------- shortest forms of primitives
-# Where there is nothing to do they give a new handle on the same value: writing into it must not reach x.
+# A no-op returns a new handle on the same value: writing into it must not reach x.
 
 
 def to_shape(x: Tensor, shape: tuple[int, ...]) -> Tensor:
@@ -336,6 +335,6 @@ def total(x: Tensor, axes: tuple[int, ...], keepdims: bool) -> Tensor:
 
 
 def reduced(name: str, op: int, x: Any, axis: Any, keepdims: bool) -> Tensor:
-    """A primitive that reduces axes, with its arguments as the user gave them."""
+    """Apply a primitive that reduces axes, with its arguments as the user gave them."""
     x = operand(name, x)
     return _engine.apply(op, (reduced_axes(name, axis, x), truth_value(name, "keepdims", keepdims)), x)

@@ -1,8 +1,8 @@
-"""Every name of `dualgrad.ops`, gathered from its files, and the methods of `Tensor` attached.
+"""Gather every name of `dualgrad.ops` from its files, and attach the methods of `Tensor`.
 
 Each module lists its public names in `__all__` and its methods in `METHODS`. Some functions have the name of their
-folder or module (`ops.shape`, `ops.gather`). Here the function is meant, so folders are imported first and names after.
-The files that `_later.py` lists are imported when one of their names is first asked for.
+folder or module (`ops.shape`, `ops.gather`). The name must mean the function, so folders are imported before names. The
+files that `_later.py` lists are imported at the first use of one of their names.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from .linalg import norms as _norms
 from .shape import MODULES as _SHAPES
 
 # isort: split
-# The files that define the names: listed for type checkers, some of which see one step only.
+# The files that define the names, for type checkers that follow one import only.
 from ..loops.looping import *
 from .axes._diagonals import *
 from .axes._joining import *
@@ -163,7 +163,7 @@ if TYPE_CHECKING:
     from .signal.stft import *
 
 
-if not TYPE_CHECKING:  # checkers see the names above, and find misspelt ones
+if not TYPE_CHECKING:  # checkers see the names above, and find misspelt names
 
     def __getattr__(name: str) -> Any:
         if name not in _FILE_OF:
@@ -178,7 +178,7 @@ def _modules() -> list[_Module]:
 
 
 class _Method:
-    """A method of `Tensor` whose file is not imported yet. The first one that is asked for brings all of them."""
+    """A method of `Tensor` whose file is not imported yet. The first use of one replaces all of them."""
 
     __slots__ = ("name",)
 

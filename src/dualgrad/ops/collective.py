@@ -1,7 +1,7 @@
-"""Collective operations among processes, for the one process that there is: what it gives is what it gets.
+"""Collective operations among processes. There is one process, so each returns its own value.
 
-A sum, mean, largest or smallest value over one process is the value, and so is what is gathered from one process,
-scattered to one, or sent by it. The derivative of each is the identity, in every mode.
+The sum, mean, largest or smallest value over one process is the value, and so is a value that is gathered from it,
+scattered to it, or sent by it. The derivative of each is the identity, in every mode.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def _reduction(name: str, op: Any) -> str:
 
 
 class AllReduce(Primitive):
-    """Reduce the values that all processes have, and give the result to all: with one process the value itself.
+    """Reduce the values of all processes, and give the result to all; with one process the value itself.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class AllReduce(Primitive):
     Raises
     ------
     TypeError
-        If the group is no name; when called, if the operand is no tensor.
+        If the group is not a name; when called, if the operand is not a tensor.
     ValueError
         If the reduction is not known.
 
@@ -83,7 +83,7 @@ class AllReduce(Primitive):
 
 
 class AllGather(Primitive):
-    """Join the values of all processes along the first axis: with one process the value itself.
+    """Join the values of all processes along the first axis; with one process the value itself.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ class AllGather(Primitive):
     Raises
     ------
     TypeError
-        If the group is no name; when called, if the operand is no tensor.
+        If the group is not a name; when called, if the operand is not a tensor.
 
     Examples
     --------
@@ -113,7 +113,7 @@ class AllGather(Primitive):
 
 
 class ReduceScatter(Primitive):
-    """Reduce the values of all processes, and give each a part of the first axis: with one process the value itself.
+    """Reduce the values of all processes, and give each a part of the first axis; with one process the value itself.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ class ReduceScatter(Primitive):
     Raises
     ------
     TypeError
-        If the group is no name; when called, if the operand is no tensor.
+        If the group is not a name; when called, if the operand is not a tensor.
     ValueError
         If the reduction is not known.
 
@@ -148,21 +148,21 @@ class ReduceScatter(Primitive):
 
 
 class Broadcast(Primitive):
-    """Give all processes the tensors of one: with one process the tensors themselves.
+    """Give all processes the tensors of one; with one process the tensors themselves.
 
     Parameters
     ----------
     root_rank : int
-        Whose tensors: 0.
+        The process that sends its tensors: 0.
     group : str, optional
         The name of a group of processes.
 
     Raises
     ------
     TypeError
-        If the group is no name; when called, if the operand is no tuple of tensors.
+        If the group is not a name; when called, if the operand is not a tuple of tensors.
     ValueError
-        If `root_rank` is another one.
+        If `root_rank` is not 0.
 
     Examples
     --------

@@ -25,7 +25,7 @@ def _of_type(dtype: DType, x: Any) -> bool:
     return str(dtype) == {int: "Int64", float: "Float32", complex: "Complex128"}.get(type(x))
 
 
-# Names of types: how wide each is (the narrowest that fits wins), and what belongs to it.
+# Names of types: a width (the narrowest type that fits wins), and a predicate.
 _TYPES: dict[str, tuple[int, Callable[[Any], bool]]] = {
     "Tensor": (0, lambda x: isinstance(x, Tensor)),
     "Bool": (0, lambda x: isinstance(x, bool | np.bool_)),
@@ -49,26 +49,26 @@ _TYPES |= {
     "Parameter": (-1, lambda x: isinstance(x, Parameter)),
     "TypeType": _TYPES["Type"],
 }
-# Numbers by their size: those of Python are Int64 and Float32.
+# Numbers by their size: Python's numbers are Int64 and Float32.
 _TYPES |= {str(dtype): (-1, partial(_of_type, dtype)) for dtype in _BY_NUM.values() if str(dtype) not in _TYPES}
-# Kinds of tensors that do not exist here: registering for them is fine, they never come.
+# Kinds of tensors that do not exist here: registering for them is allowed, but they never match.
 _TYPES |= dict.fromkeys(("RowTensor", "COOTensor", "CSRTensor", "MapTensor"), (0, lambda x: False))
 
 
 class MultitypeFuncGraph:
-    """A function with several bodies; the types of the arguments choose.
+    """A function with several bodies; the types of the arguments choose one.
 
     Parameters
     ----------
     name : str
-        What errors call it.
+        The name in errors.
     read_value : bool, default False
         Accepted so that ported code runs; it has no meaning here.
 
     Raises
     ------
     TypeError
-        When it is called with types for which nothing is registered.
+        When it is called with types without a body.
 
     Examples
     --------
@@ -91,7 +91,7 @@ class MultitypeFuncGraph:
         self._bodies: list[tuple[tuple[Any, ...], Callable[..., Any]]] = []
 
     def register(self, *type_names: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-        """A decorator that adds a body for these types.
+        """Return a decorator that adds a body for these types.
 
         Parameters
         ----------
@@ -104,7 +104,7 @@ class MultitypeFuncGraph:
         Raises
         ------
         ValueError
-            For a name that is none of these.
+            For an unknown name.
         """
         type_names = tuple(str(kind) if isinstance(kind, DType) else kind for kind in type_names)
         for kind in type_names:
@@ -122,7 +122,7 @@ class MultitypeFuncGraph:
         return add
 
     def find(self, arguments: tuple[Any, ...]) -> Callable[..., Any] | None:
-        """The body for these arguments: the narrowest that fits, the first of equals, or None."""
+        """The body for these arguments, or None: the narrowest that fits, and of equals the first."""
         best: tuple[int, Callable[..., Any]] | None = None
         for kinds, body in self._bodies:
             if len(kinds) == len(arguments):
@@ -144,7 +144,7 @@ class MultitypeFuncGraph:
 
 
 def _width(kinds: tuple[Any, ...], arguments: tuple[Any, ...]) -> int | None:
-    """How widely the types describe the arguments; None where one does not fit."""
+    """The total width of the types; None if an argument does not fit."""
     total = 0
     for kind, x in zip(kinds, arguments, strict=True):
         if isinstance(kind, type):
@@ -160,8 +160,8 @@ def _width(kinds: tuple[Any, ...], arguments: tuple[Any, ...]) -> int | None:
 class HyperMap:
     """Maps a function over nests of tuples, lists and dicts.
 
-    ``HyperMap(fn)(x, y)`` and ``HyperMap()(fn, x, y)`` apply `fn` to the entries of `x` and `y` that stand at
-    the same place, and return a nest like the first one. An argument that is no nest goes to every entry.
+    ``HyperMap(fn)(x, y)`` and ``HyperMap()(fn, x, y)`` apply `fn` to the entries of `x` and `y` at the same place, and
+    return a nest like the first one. An argument that is not a nest goes to every entry.
 
     Parameters
     ----------
@@ -225,7 +225,7 @@ def _mapped(fn: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
 
 
 def _fits(x: Any, first: tuple[Any, ...] | list[Any] | dict[Any, Any]) -> bool:
-    """Whether an argument can be mapped over together with the first nest."""
+    """True if an argument can be mapped over together with the first nest."""
     if isinstance(x, dict):
         return isinstance(first, dict) and x.keys() == first.keys()
     if isinstance(x, tuple | list):

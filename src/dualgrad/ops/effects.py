@@ -1,8 +1,8 @@
 """Effects: assignment, their order, printing; and functions of Python values.
 
 `assign` and its kin point the handle of a Parameter or of another tensor at a new value. Values are immutable, so a
-derivative that has yet to read the old one still does. What a Parameter is given is a constant; other tensors take
-derivatives on, as their methods in place do (``x.add_(y)``).
+derivative that has yet to read the old value still does. The new value of a Parameter is a constant; other tensors
+carry derivatives, as in their methods in place (``x.add_(y)``).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def assign(variable: Any, value: Any) -> Tensor:
     Raises
     ------
     TypeError
-        If `variable` is no tensor, or its type cannot hold the value.
+        If `variable` is not a tensor, or its type cannot hold the value.
     ValueError
         If the shapes differ.
 
@@ -67,9 +67,9 @@ def assign_add(variable: Any, value: Any) -> Tensor:
     Parameters
     ----------
     variable : Parameter or Tensor
-        Whose value changes.
+        The variable to change.
     value : Tensor, array or number
-        What is added.
+        The summand.
 
     Returns
     -------
@@ -79,7 +79,7 @@ def assign_add(variable: Any, value: Any) -> Tensor:
     Raises
     ------
     TypeError
-        If `variable` is no tensor, or its type cannot hold the sum.
+        If `variable` is not a tensor, or its type cannot hold the sum.
     ValueError
         If the sum has another shape.
 
@@ -103,9 +103,9 @@ def assign_sub(variable: Any, value: Any) -> Tensor:
     Parameters
     ----------
     variable : Parameter or Tensor
-        Whose value changes.
+        The variable to change.
     value : Tensor, array or number
-        What is subtracted.
+        The number to subtract.
 
     Returns
     -------
@@ -115,7 +115,7 @@ def assign_sub(variable: Any, value: Any) -> Tensor:
     Raises
     ------
     TypeError
-        If `variable` is no tensor, or its type cannot hold the difference.
+        If `variable` is not a tensor, or its type cannot hold the difference.
     ValueError
         If the difference has another shape.
 
@@ -134,7 +134,7 @@ def assign_sub(variable: Any, value: Any) -> Tensor:
 
 
 def _written(name: str, variable: Any, change: Callable[[Tensor], Tensor]) -> Tensor:
-    """Give a tensor that is no Parameter the value that `change` makes of its own."""
+    """Replace the value of a tensor that is not a Parameter by `change` of it."""
     if not isinstance(variable, Tensor):
         raise TypeError(f"{name}: the variable is a {type(variable).__name__}; expected a Parameter or another Tensor")
     new = change(variable)
@@ -172,14 +172,14 @@ class AssignSub(Primitive, of=assign_sub):
 
 
 def depend(value: Any, expr: Any) -> Any:
-    """The first argument; the second has been computed by the time it is returned.
+    """Return the first argument, after the second has been computed.
 
     Parameters
     ----------
     value
-        What is returned.
+        The result.
     expr
-        What else has to have been computed: calling it with an effect as argument is enough.
+        Another value that has to be computed first: an effect as argument has run before the call.
 
     Returns
     -------

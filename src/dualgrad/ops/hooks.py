@@ -1,7 +1,7 @@
-"""Functions of gradients: identities whose gradient goes through a function of the user's.
+"""Hooks on gradients: identities whose gradient goes through a function of the user.
 
-Both are the identity with a reverse rule of their own, which need not be linear. So the rule is differentiated like
-any other code where a gradient is differentiated again, and a derivative in forward mode is refused.
+Both are the identity with a reverse rule of their own, which need not be linear. So a second derivative differentiates
+the rule like any other code, and forward mode raises an error.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["HookBackward", "InsertGradientOf"]
 
 
 class HookBackward(Primitive):
-    """The identity, whose gradient a hook is given and may replace.
+    """The identity, with a hook that receives its gradient and may replace it.
 
     ``ops.HookBackward(hook)(x)`` is x. ``hook(gradients)`` is called with the tuple of the gradients of the outputs,
     once in each backward pass that reaches one of them.
@@ -28,18 +28,18 @@ class HookBackward(Primitive):
     ----------
     hook_fn : callable
         Takes a tuple of gradients, one for each input, zeros where none arrives. It returns None to leave them, or as
-        many of the same shapes and types; for a single input a bare Tensor will do.
+        many gradients of the same shapes and types; for a single input also a bare Tensor.
     cell_id : str, default ''
         Must be left empty.
 
     Raises
     ------
     TypeError
-        If the hook cannot be called, an input is no Tensor, or the hook returns something else than gradients.
+        If the hook cannot be called, an input is not a Tensor, or the hook does not return gradients.
     ValueError
-        If what the hook returns has another shape; if `cell_id` is given.
+        If a gradient from the hook has another shape; if `cell_id` is given.
     NotImplementedError
-        In forward mode, where no gradient passes.
+        In forward mode, which has no gradients.
 
     Examples
     --------
@@ -76,25 +76,26 @@ class HookBackward(Primitive):
 class InsertGradientOf(Primitive):
     """The identity, whose gradient goes through a function.
 
-    ``ops.InsertGradientOf(f)(x)`` is x; where g is its gradient, that of x is f(g).
+    ``ops.InsertGradientOf(f)(x)`` is x. If its gradient is g, the gradient of x is f(g).
 
     Parameters
     ----------
     f : callable
-        Takes the gradient of the output and returns that of the input, of the same shape and type.
+        Takes the gradient of the output and returns the gradient of the input, of the same shape and type.
 
     Raises
     ------
     TypeError
-        If `f` cannot be called, or returns something else than a gradient.
+        If `f` cannot be called, or does not return a gradient.
     ValueError
-        If what `f` returns has another shape.
+        If the result of `f` has another shape.
     NotImplementedError
-        In forward mode, where no gradient passes.
+        In forward mode, which has no gradients.
 
     Notes
     -----
-    What is no Tensor is returned as it is, since it has no gradient. ``f`` may return None to leave the gradient.
+    Operands that are not Tensors have no gradient and are returned unchanged. ``f`` may return None to keep the
+    gradient.
 
     Examples
     --------

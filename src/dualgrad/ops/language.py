@@ -1,6 +1,6 @@
-"""Functions that MindSpore has for graphs, and that make tuples, lists, dicts and slices.
+"""MindSpore's functions for graphs that make tuples, lists, dicts and slices.
 
-Each does what the expression does that its docstring shows.
+Each does the same as the expression in its docstring.
 """
 
 from __future__ import annotations

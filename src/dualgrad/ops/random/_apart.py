@@ -1,9 +1,9 @@
-"""Numbers that are drawn apart for every sample of `vmap`, and by the values of an operand.
+"""Random numbers that are drawn apart for every sample of `vmap`, and that depend on an operand.
 
 A draw has no operands, so all samples would share its numbers. Here the source gives a key only. A primitive makes the
-numbers of the key and of a vector; `vmap` gives it the vectors of all samples at once, as rows of an array. So one call
+numbers from the key and a vector; `vmap` gives it the vectors of all samples at once, as rows of an array. So one call
 for a matrix and `vmap` over its rows draw the same numbers. The primitive is a function of its operands: a recording
-draws a new key at each replay, and what is run again gets the same one.
+draws a new key at each replay, and a part that runs again gets the same key.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from ...leaving import LeavesDerivativeError
 from ...tensor import Tensor
 from .._arguments import ALL_AXES, to_shape, total
 
-Source: TypeAlias = "Callable[[], np.random.Generator]"  # text: numpy.random is imported when it is used
-"""Where numbers come from, asked for at each draw."""
+Source: TypeAlias = "Callable[[], np.random.Generator]"  # text: numpy.random is imported on first use
+"""The source of random numbers, called at each draw."""
 
 Draw: TypeAlias = Callable[..., np.ndarray]
 """``draw(generator, rows, *settings)`` returns numbers for each row of an array of shape (..., n)."""
 
 
 def apart(name: str, draw: Draw, source: Source, vector: Tensor, *settings: Any) -> Tensor:
-    """What `draw` returns for a vector, for each sample of `vmap` anew. A derivative by the vector is refused."""
+    """Return `draw` of a vector, for each sample of `vmap` anew. A derivative by the vector raises an error."""
     key = _engine.draw(lambda: np.asarray(source().integers(2**63, size=2)))
     return _drawn(key, vector, name=name, draw=draw, settings=settings)
 
 
 def alone(x: Tensor) -> Tensor:
-    """A vector that stands for nothing but the samples that a tensor has."""
+    """A vector of one element that has only the batch axes of a tensor."""
     return to_shape(total(_engine.stop(x), ALL_AXES[x.ndim], False), (1,))
 
 

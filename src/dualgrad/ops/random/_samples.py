@@ -1,4 +1,4 @@
-"""How samples are drawn, from a source that is asked for at each draw."""
+"""Draw samples from a source that is called at each draw."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ def _laplace(source: Source, shape: tuple[int, ...], target: DType) -> Tensor:
 
 
 def _shaped(name: str, shape: Any, *parameters: Tensor) -> tuple[int, ...]:
-    """The shape of the samples: `shape`, then what the parameters broadcast to."""
+    """The shape of the samples: `shape`, which broadcasts with the shapes of the parameters."""
     return new_shape(name, np.broadcast_shapes(new_shape(name, shape), *[p.shape for p in parameters]))
 
 
 def _type(*parameters: Tensor) -> DType:
-    """The type that float parameters have together."""
+    """The common type of float parameters."""
     numbers = [p.dtype.numpy for p in parameters]
     return as_dtype(np.result_type(*numbers), where="the parameters")
 
@@ -101,7 +101,7 @@ def _categories(name: str, weights: Any, count: Any, replacement: bool, source: 
 
 
 def _by_seeds(name: str, weights: Any, seed: Any, offset: Any, count: Any, replacement: Any) -> Tensor:
-    """Categories from a source with two seeds; -1 and 0 stand for none, too."""
+    """Draw categories from a source with two seeds; -1 and 0 count as no seeds, too."""
     if not isinstance(replacement, bool):
         raise TypeError(f"{name}: replacement must be a bool, got {type(replacement).__name__}")
     numbers = [integer(name, what, k) for what, k in (("seed", seed), ("offset", offset))]
@@ -123,7 +123,7 @@ def _poisson(name: str, what: str, mean: Tensor, shape: tuple[int, ...], target:
 
 
 def _by_parameter(name: str, draw: Draw, mean: Tensor, shape: tuple[int, ...], source: Source) -> Tensor:
-    """Numbers of distributions with one parameter each, which broadcasts to the shape of the samples."""
+    """Draw numbers of distributions with one parameter each, which broadcasts to the shape of the samples."""
     vector = to_shape(mean.astype(_dtype.float64), (mean.size,))
     return apart(name, draw, source, vector, name, (1,) * (len(shape) - mean.ndim) + mean.shape, shape)
 
@@ -145,7 +145,7 @@ def _poisson_numbers(
 
 
 def _chosen(name: str, mask: Any, count: Any, source: Source) -> tuple[Tensor, Tensor]:
-    """Places where a mask is set, in random order, and which of them there are; zeros where there are too few."""
+    """Places where a mask is set, in random order, and which rows are places; rows of zeros if there are too few."""
     x = operand(name, mask)
     number = integer(name, "count", count)
     if x._typenum != np.dtype(bool).num:
@@ -164,7 +164,7 @@ def _chosen(name: str, mask: Any, count: Any, source: Source) -> tuple[Tensor, T
 
 
 def _places(generator: np.random.Generator, rows: np.ndarray, count: int) -> np.ndarray:
-    """Positions of some set elements of each row, in random order; -1 behind them where there are too few."""
+    """Positions of some set elements of each row, in random order; then -1 if there are too few."""
     found = np.full((*rows.shape[:-1], count), -1)
     for at in np.ndindex(rows.shape[:-1]):
         chosen = generator.permutation(np.flatnonzero(rows[at]))[:count]
@@ -173,13 +173,13 @@ def _places(generator: np.random.Generator, rows: np.ndarray, count: int) -> np.
 
 
 def _again(seed: Any, offset: Any) -> Source:
-    """The source of a function with two seeds: both 0 stand for that of `dualgrad.set_seed`, else it begins anew."""
+    """The source of a function with two seeds: for 0 and 0 the source of `dualgrad.set_seed`, else a new one."""
     numbers = [integer("random numbers", "a seed", k) & (2**64 - 1) for k in (seed, offset)]
     return (lambda: np.random.default_rng(numbers)) if any(numbers) else generator_of_all
 
 
 def _own(seed: Any, seed2: Any) -> Source:
-    """A source with seeds of its own, which goes on from draw to draw; a recording cannot make it anew."""
+    """A source with seeds of its own, which continues from draw to draw; a replay cannot repeat it."""
     unrepeatable("a source of random numbers with seeds of its own is made")
     numbers = [integer("random numbers", "a seed", k) for k in (seed, seed2)]
     generator = np.random.default_rng([k & (2**64 - 1) for k in numbers])
@@ -187,9 +187,9 @@ def _own(seed: Any, seed2: Any) -> Source:
 
 
 class Sourced(Primitive):
-    """A primitive class that draws: from a source of its own, or from that of `dualgrad.set_seed`.
+    """A primitive class that draws, from a source of its own or from the source of `dualgrad.set_seed`.
 
-    That one is asked for at each call and not kept: a recording cannot guard a function that a user's object holds.
+    It looks up the latter at each call and does not keep it: a guard cannot watch a function held by a user's object.
     """
 
     _own: Source | None

@@ -1,14 +1,14 @@
-"""Candidate samplers: classes that are drawn to stand beside the true ones, for losses over very many classes.
+"""Candidate samplers: they draw classes to compare with the true ones, for losses over very many classes.
 
-With each class comes its expected count, by which a loss corrects for the choice (sampled softmax). If p is the
-probability of the class in one draw and t draws were made until there were n candidates, the count is t p where classes
-may come again, and q = 1 - (1 - p)^t where they may not. For a fixed t these are the mean number of times, and the
+With each class comes its expected count, by which a loss corrects for the choice (sampled softmax). Let p be the
+probability of the class in one draw, and t the number of draws until there were n candidates. The count is t p if
+classes may come again, and q = 1 - (1 - p)^t if not. For a fixed t these are the mean number of times, and the
 probability, that the class is drawn. But t is a stopping time, and then
 
 * E[t p] is still the mean number of times that the class is drawn (Wald's identity); t = n unless hits are removed;
-* E[1 / (1 - q) where the class is not drawn, else 0] = 1, provided that there are n candidates beside the class: the
-  left side is the mass of the draws' law under the condition that the class never comes, for (1 - p)^-k is the density
-  of that law after k draws without the class.
+* E[1 / (1 - q) where the class is not drawn, else 0] = 1, provided that there are n candidates beside the class. The
+  left side is the mass of the law of the draws, given that the class never comes, for (1 - p)^-k is the density of this
+  law after k draws without the class.
 
 Where t = n, candidates that do not come again have the count n p, as in MindSpore.
 """
@@ -53,24 +53,24 @@ def uniform_candidate_sampler(
     seed: int = 0,
     remove_accidental_hits: bool = False,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Draw classes that are all equally likely, with the expected counts of these and of the true ones.
+    """Draw classes that are all equally likely, with their expected counts and the counts of the true classes.
 
     Parameters
     ----------
     true_classes : Tensor
         The true classes, Int32 or Int64, shape (batch, num_true).
     num_true : int
-        How many true classes each row has.
+        The number of true classes in each row.
     num_sampled : int
-        n, how many classes are drawn.
+        n, the number of classes to draw.
     unique : bool
-        Whether no class comes twice.
+        True if no class comes twice.
     range_max : int
         Classes are 0 to ``range_max - 1``, each with the probability p = 1 / range_max.
     seed : int, default 0
-        Draw from a source of its own with this seed; 0 stands for that of `dualgrad.set_seed`.
+        Draw from a source of its own with this seed; 0 stands for the source of `dualgrad.set_seed`.
     remove_accidental_hits : bool, default False
-        Draw again where a true class comes.
+        Draw again where a true class is drawn.
 
     Returns
     -------
@@ -79,22 +79,22 @@ def uniform_candidate_sampler(
     true_expected_count : Tensor
         The expected count of each true class, Float32, shape (batch, num_true).
     sampled_expected_count : Tensor
-        That of each candidate, Float32, shape (num_sampled,).
+        The expected count of each candidate, Float32, shape (num_sampled,).
 
-        In t draws, those that were thrown away included, a class is expected t p times, or with ``unique`` (unless t =
-        n) with the probability 1 - (1 - p)^t. True classes beyond the range, which are never drawn, have the same.
+        In t draws, including rejected draws, a class is expected t p times, or with ``unique`` (unless t = n) with the
+        probability 1 - (1 - p)^t. True classes beyond the range, which are never drawn, have the same.
 
     Raises
     ------
     TypeError
-        If `true_classes` are no integers, or a setting is no int or no bool.
+        If `true_classes` are not integers, or a setting is not an int or not a bool.
     ValueError
         If shapes or settings do not fit, or there are too few classes to draw from.
 
     Notes
     -----
     The samples of `vmap` draw candidates of their own. Where classes may come again, the mean of the expected counts is
-    that of the counts of what is drawn (Wald's identity), hits that are thrown away included.
+    the mean of the counts of the draws (Wald's identity), including rejected hits.
 
     Examples
     --------
@@ -128,11 +128,11 @@ def log_uniform_candidate_sampler(
     true_classes : Tensor
         The true classes, Int32 or Int64, none negative, shape (batch, num_true).
     num_true : int, default 1
-        How many true classes each row has.
+        The number of true classes in each row.
     num_sampled : int, default 5
-        How many classes are drawn.
+        The number of classes to draw.
     unique : bool, default True
-        Whether no class comes twice.
+        True if no class comes twice.
     range_max : int, default 5
         Classes are 0 to ``range_max - 1``.
     seed : int, default 0
@@ -141,13 +141,13 @@ def log_uniform_candidate_sampler(
     Returns
     -------
     sampled_candidates, true_expected_count, sampled_expected_count : Tensor
-        As in `uniform_candidate_sampler`, with the probability p of each class. The counts of true classes beyond the
-        range, which are never drawn, are those of the same formula.
+        As in `uniform_candidate_sampler`, with the probability p of each class. True classes beyond the range, which
+        are never drawn, have counts by the same formula.
 
     Raises
     ------
     TypeError
-        If `true_classes` are no integers, or a setting is no int or no bool.
+        If `true_classes` are not integers, or a setting is not an int or not a bool.
     ValueError
         If shapes or settings do not fit, or a class is negative.
 
@@ -177,9 +177,10 @@ class UniformCandidateSampler(Sourced):
     num_true, num_sampled, unique, range_max
         As in `uniform_candidate_sampler`.
     seed : int, default 0
-        The seed of a source of its own, which goes on from call to call; 0 stands for that of `dualgrad.set_seed`.
+        The seed of a source of its own, which continues from call to call; 0 stands for the source of
+        `dualgrad.set_seed`.
     remove_accidental_hits : bool, default False
-        Draw again where a true class comes.
+        Draw again where a true class is drawn.
 
     Examples
     --------
@@ -263,19 +264,19 @@ class LogUniformCandidateSampler(Sourced):
 class ComputeAccidentalHits(Primitive):
     """Where candidates are true classes: ``ops.ComputeAccidentalHits(num_true)(true_classes, sampled_candidates)``.
 
-    Returns three tensors with an element for each hit, in the order of the true classes, for one class in that of the
-    candidates: the rows of the true classes (Int32), the places of the candidates (Int64), and the weights that a loss
-    adds to the logits there, the least number of type Float32. All hits of a candidate that comes twice are there.
+    Returns three tensors with an element for each hit, in the order of the true classes and then of the candidates.
+    They are the rows of the true classes (Int32), the places of the candidates (Int64), and the weights that a loss
+    adds to the logits there, the least number of type Float32. A candidate that comes twice gives two hits.
 
     Parameters
     ----------
     num_true : int, default 1
-        How many true classes each row has.
+        The number of true classes in each row.
 
     Raises
     ------
     TypeError
-        If the classes are no integers.
+        If the classes are not integers.
     ValueError
         If their shapes are not (batch, num_true) and (candidates,).
 
@@ -337,7 +338,7 @@ def _log_uniform(name: str, true_classes: Any, settings: Settings, source: Sourc
 
 
 def _expected(p: Any, count: int, unique: bool, draws: Tensor) -> Tensor:
-    """How often classes with the probability p are expected in so many draws; with `unique` whether."""
+    """The expected count of classes with probability p in `draws` draws; with `unique` the probability of a draw."""
     draws = draws.astype(_dtype.float64)
     found = where(draws == count, count * p, -expm1(draws * log1p(-p))) if unique else draws * p
     return found.astype(_dtype.float32)
@@ -348,7 +349,7 @@ def _equally_likely(generator: np.random.Generator, size: int, most: int) -> np.
 
 
 def _by_zipf(generator: np.random.Generator, size: int, most: int) -> np.ndarray:
-    """The whole part of a number whose logarithm is uniform, from 1 on."""
+    """The whole part of a number whose logarithm is uniform, from 1 on, minus 1."""
     return np.minimum(np.exp(generator.random(size) * math.log1p(most)).astype(np.int64) - 1, most - 1)
 
 
@@ -377,7 +378,7 @@ def _candidates(
 
 
 def _until(draw: Callable[[int], np.ndarray], count: int, unique: bool, hits: np.ndarray) -> np.ndarray:
-    """The first so many numbers that are no hits (with `unique`, nor there already), and the number of draws."""
+    """The first `count` numbers that are not hits (with `unique`, without repetition), and the number of draws."""
     found, draws = np.empty(0, np.int64), 0
     while True:
         block = draw(count if not len(hits) and not unique else max(2 * count, 64))

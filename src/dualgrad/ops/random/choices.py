@@ -1,7 +1,7 @@
 """Random whole numbers, permutations, and choices among categories.
 
-Choices among categories are made by comparing uniform numbers, so they are part of a recorded program; their slope
-is 0. The samples of `vmap` choose independently of each other.
+Choices among categories compare uniform numbers, so they are part of a recorded program; their derivative is 0. The
+samples of `vmap` choose independently of each other.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = [
 
 
 def randint(low: int, high: int, size: Any, seed: int | None = None, *, dtype: Any = None) -> Tensor:
-    """Draw integers from `low` to `high`, without the last.
+    """Draw integers from `low` up to, but not including, `high`.
 
     Parameters
     ----------
@@ -55,12 +55,12 @@ def randint(low: int, high: int, size: Any, seed: int | None = None, *, dtype: A
 
 
 def randint_like(input: Any, low: int, high: int, seed: int | None = None, *, dtype: Any = None) -> Tensor:
-    """Draw integers, as many as another tensor has elements.
+    """Draw integers in the shape of another tensor.
 
     Parameters
     ----------
     input : Tensor
-        Whose shape the result has, and its type if that is one of integers.
+        Gives the shape of the result, and its type if it holds integers.
     low, high, seed, dtype
         As in `randint`.
 
@@ -85,7 +85,7 @@ def randperm(n: int, seed: int = 0, offset: int = 0, dtype: Any = _dtype.int64) 
     Parameters
     ----------
     n : int
-        How many there are.
+        The number of integers.
     seed, offset : int, default 0
         Draw from a source of its own with these seeds, unless both are 0.
     dtype : type, default int64
@@ -140,9 +140,9 @@ def bernoulli(input: Any, p: Any = 0.5, seed: int | None = None) -> Tensor:
     Parameters
     ----------
     input : Tensor
-        Whose shape and type the result has.
+        Gives the shape and the type of the result.
     p : Tensor or float, default 0.5
-        The probability of a one; a shape that broadcasts to that of `input`. The slope by it is 0.
+        The probability of a one; a shape that broadcasts to the shape of `input`. The derivative by it is 0.
     seed : int, optional
         As in `standard_normal`.
 
@@ -169,9 +169,9 @@ def multinomial(input: Any, num_samples: int, replacement: bool = True, seed: in
     input : Tensor
         Weights of the categories along the last axis, none negative; a vector or a matrix.
     num_samples : int
-        How many are drawn for each row.
+        The number of draws for each row.
     replacement : bool, default True
-        Whether a category may be drawn again.
+        True if a category may be drawn again.
     seed : int, optional
         As in `standard_normal`.
 
@@ -208,7 +208,7 @@ def multinomial_with_replacement(x: Any, seed: int, offset: int, numsamples: int
     numsamples : int
         As `num_samples` in `multinomial`.
     replacement : bool, default False
-        Whether a category may be drawn again. Without replacement, categories of weight 0 come last.
+        True if a category may be drawn again. Without replacement, categories of weight 0 come last.
 
     Returns
     -------
@@ -218,7 +218,7 @@ def multinomial_with_replacement(x: Any, seed: int, offset: int, numsamples: int
     Raises
     ------
     TypeError
-        If `replacement` is no bool.
+        If `replacement` is not a bool.
     ValueError
         If shapes or settings do not fit, or for weights that are negative, not finite or all 0.
 
@@ -240,7 +240,7 @@ def choice_with_mask(input_x: Any, count: int = 256, seed: int | None = None) ->
     input_x : Tensor
         The mask, type Bool, 1 to 5 axes.
     count : int, default 256
-        How many places are chosen.
+        The number of places to choose.
     seed : int, optional
         As in `standard_normal`.
 
@@ -249,7 +249,7 @@ def choice_with_mask(input_x: Any, count: int = 256, seed: int | None = None) ->
     index : Tensor
         The places, a row for each, type Int32, shape (count, axes of the mask).
     mask : Tensor
-        Which rows are places, type Bool, shape (count,): where the mask has fewer set elements than `count`, all are
+        Which rows are places, type Bool, shape (count,). If the mask has fewer set elements than `count`, all are
         chosen, and rows of zeros follow.
 
     Raises
@@ -280,7 +280,7 @@ def random_categorical(logits: Any, num_sample: int, seed: int = 0, dtype: Any =
     logits : Tensor
         Logarithms of weights, shape (N, categories).
     num_sample : int
-        How many are drawn for each row.
+        The number of draws for each row.
     seed : int, default 0
         Draw from a source of its own with this seed, unless it is 0.
     dtype : type, default int64

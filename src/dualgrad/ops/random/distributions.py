@@ -1,8 +1,8 @@
 """Random numbers of named distributions.
 
-Where a distribution is moved and stretched by tensors, derivatives go to these: a sample is ``mean + stddev * z``,
-where z is drawn. Distributions that are drawn by rejection (gamma, Poisson) have no derivative by their parameters and
-refuse to give one.
+Where tensors shift and scale a distribution, derivatives go to them: a sample is ``mean + stddev * z``, and only z is
+drawn. Distributions that are drawn by rejection (gamma, Poisson) have no derivative by their parameters and raise an
+error for it.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def laplace(shape: Any, mean: Any, lambda_param: Any, seed: int | None = None) -
     Parameters
     ----------
     shape : int or tuple of int
-        The shape, which broadcasts with those of the parameters.
+        The shape, which broadcasts with the shapes of the parameters.
     mean, lambda_param : Tensor or number
         Mean and scale.
     seed : int, optional
@@ -134,9 +134,9 @@ def uniform(shape: Any, minval: Any, maxval: Any, seed: int | None = None, dtype
     Parameters
     ----------
     shape : int or tuple of int
-        The shape, which broadcasts with those of the limits.
+        The shape, which broadcasts with the shapes of the limits.
     minval, maxval : Tensor or number
-        The limits. For an integer type they are single numbers, and all integers between are equally likely.
+        The limits. For an integer type they are single numbers, and all integers from `minval` on are equally likely.
     seed : int, optional
         As in `standard_normal`.
     dtype : type, default float32
@@ -149,7 +149,7 @@ def uniform(shape: Any, minval: Any, maxval: Any, seed: int | None = None, dtype
     Raises
     ------
     ValueError
-        If an integer limit is not below the other.
+        If the lower integer limit is not below the upper.
 
     Examples
     --------
@@ -168,12 +168,12 @@ def uniform(shape: Any, minval: Any, maxval: Any, seed: int | None = None, dtype
 
 
 def rand_like(input: Any, seed: int | None = None, *, dtype: Any = None) -> Tensor:
-    """Draw numbers that are uniform on [0, 1), as many as another tensor has elements.
+    """Draw numbers that are uniform on [0, 1), in the shape of another tensor.
 
     Parameters
     ----------
     input : Tensor
-        Whose shape, and type by default, the result has.
+        Gives the shape, and by default the type, of the result.
     seed : int, optional
         As in `standard_normal`.
     dtype : type, optional
@@ -194,7 +194,7 @@ def rand_like(input: Any, seed: int | None = None, *, dtype: Any = None) -> Tens
 
 
 def randn_like(input: Any, seed: int | None = None, *, dtype: Any = None) -> Tensor:
-    """Draw standard normal numbers, as many as another tensor has elements; parameters are those of `rand_like`.
+    """Draw standard normal numbers in the shape of another tensor; parameters are as in `rand_like`.
 
     Examples
     --------
@@ -315,7 +315,7 @@ def poisson(shape: Any, mean: Any, seed: int | None = None) -> Tensor:
     Parameters
     ----------
     shape : int or tuple of int
-        The shape, which broadcasts with that of `mean`.
+        The shape, which broadcasts with the shape of `mean`.
     mean : Tensor
         The mean, 0 or more. It may not carry a derivative.
     seed : int, optional

@@ -1,4 +1,4 @@
-"""Random numbers: uniform ones and normal ones."""
+"""Random numbers: uniform and normal."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def rand(*size: Any, dtype: Any = None, seed: int | None = None) -> Tensor:
     dtype : type, default float32
         A float type.
     seed : int, optional
-        Draw from a source of its own with this seed; without it from the one that `dualgrad.set_seed` seeds.
+        Draw from a source of its own with this seed; by default from the source that `dualgrad.set_seed` seeds.
 
     Returns
     -------
@@ -66,7 +66,7 @@ def rand(*size: Any, dtype: Any = None, seed: int | None = None) -> Tensor:
 
 
 def randn(*size: Any, dtype: Any = None, seed: int | None = None) -> Tensor:
-    """Draw numbers from the standard normal distribution; arguments and errors are those of `rand`.
+    """Draw numbers from the standard normal distribution; arguments and errors are as in `rand`.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def randn(*size: Any, dtype: Any = None, seed: int | None = None) -> Tensor:
 
 
 def _source(seed: int | None) -> Callable[[], np.random.Generator]:
-    """Where random numbers come from: asked for at each draw, since `set_seed` replaces it."""
+    """The source of random numbers. It is looked up at each draw, since `set_seed` replaces it."""
     if seed is None:
         return _random.generator
     number = whole_number("rand", "seed", seed)

@@ -137,7 +137,7 @@ class Uniform(Sourced):
     Raises
     ------
     TypeError
-        If ``x`` has no float type, or a limit is no number.
+        If ``x`` has no float type, or a limit is not a number.
     ValueError
         If the limits are not finite, or ``0 <= minval <= maxval`` does not hold.
 
@@ -336,7 +336,7 @@ class MultinomialWithReplacement(Primitive):
     Parameters
     ----------
     numsamples : int
-        How many are drawn for each row.
+        The number of draws for each row.
     replacement : bool, default False
         As in `multinomial_with_replacement`.
 
@@ -364,7 +364,7 @@ class RandomChoiceWithMask(_Seeded):
     Parameters
     ----------
     count : int, default 256
-        How many places are chosen.
+        The number of places to choose.
     seed, seed2
         As in `StandardNormal`.
 
@@ -510,7 +510,8 @@ class Bernoulli(Sourced):
     Parameters
     ----------
     seed : int, default -1
-        The seed of a source of its own, which goes on from call to call; -1 stands for that of `dualgrad.set_seed`.
+        The seed of a source of its own, which continues from call to call; -1 stands for the source of
+        `dualgrad.set_seed`.
     offset : int, default 0
         A second seed.
 

@@ -1,10 +1,10 @@
 """Normal numbers between limits.
 
-They are drawn by rejection in standard form, on [a, b] with |a| ≤ |b| (mirrored where that is not so), after C. P.
-Robert, "Simulation of truncated normal variables", Statistics and Computing 5 (1995). A wide interval that begins below
-1/2 takes normal numbers and keeps those inside. Any other takes a + s, where s has the density exp(-r s) on [0, b - a]
-with the rate r = max(a, 0), and keeps it with the probability exp(-s²/2), or exp(-(a + s)²/2) for r = 0. At least three
-of ten numbers are kept, however far out the interval is.
+They are drawn by rejection in standard form, on [a, b] with |a| ≤ |b| (otherwise mirrored), after C. P. Robert,
+"Simulation of truncated normal variables", Statistics and Computing 5 (1995). A wide interval that begins below 1/2
+takes normal numbers and keeps those inside. Any other interval takes a + s, where s has the density exp(-r s) on [0, b
+- a] with the rate r = max(a, 0). It keeps the number with the probability exp(-s²/2), or exp(-(a + s)²/2) for r = 0. At
+least three of ten numbers are kept, however far out the interval is.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ _PARAMETERS = ("mean", "stdevs", "min", "max")
 class ParameterizedTruncatedNormal(_Seeded):
     """Normal numbers between limits: ``ops.ParameterizedTruncatedNormal(seed, seed2)(shape, mean, stdevs, min, max)``.
 
-    The shape has two axes at least. The parameters are float tensors of one type, which is that of the result, single
-    numbers or one for each element along the first axis: shape (), (1,) or (shape[0],). ``stdevs`` are above 0, ``min``
-    is below ``max``; both may be infinite. No parameter may carry a derivative.
+    The shape has at least two axes. The parameters are float tensors of one type, also the type of the result. Each is
+    a single number or has an element for each along the first axis: shape (), (1,) or (shape[0],). ``stdevs`` are above
+    0, ``min`` is below ``max``; both may be infinite. No parameter may carry a derivative.
 
     Parameters
     ----------
@@ -42,11 +42,11 @@ class ParameterizedTruncatedNormal(_Seeded):
     Raises
     ------
     LeavesDerivativeError
-        If a derivative by a parameter is asked for.
+        In a derivative by a parameter.
     TypeError
-        If the parameters are no floats of one type.
+        If the parameters are not floats of one type.
     ValueError
-        If shapes do not fit, a standard deviation is not positive, or a limit is not below the other.
+        If shapes do not fit, a standard deviation is not positive, or ``min`` is not below ``max``.
 
     Examples
     --------
@@ -81,7 +81,7 @@ class ParameterizedTruncatedNormal(_Seeded):
 def _numbers(
     generator: np.random.Generator, rows: np.ndarray, counts: tuple[int, ...], shape: tuple[int, ...], target: str
 ) -> np.ndarray:
-    """Numbers of a shape for each row of parameters, which are as many as `counts` says."""
+    """Draw numbers of a shape for each row of parameters; `counts` splits a row into the parameters."""
     parts = np.split(rows, np.cumsum(counts)[:-1], axis=-1)
     parts = [part.reshape(part.shape + (1,) * (len(shape) - 1)) for part in parts]
     mean, sigma, low, high = np.broadcast_arrays(*parts, np.empty(rows.shape[:-1] + shape))[:4]
@@ -94,13 +94,13 @@ def _numbers(
             "finite means, positive standard deviations, and each min below its max, in floats' reach of its mean"
         )
     drawn = _between(generator, mean.ravel(), sigma.ravel(), low.ravel(), high.ravel()).reshape(mean.shape)
-    return np.clip(drawn.astype(target), low, high)  # rounding may lead out of the interval
+    return np.clip(drawn.astype(target), low, high)  # rounding may leave the interval
 
 
 def _between(
     generator: np.random.Generator, mean: np.ndarray, sigma: np.ndarray, low: np.ndarray, high: np.ndarray
 ) -> np.ndarray:
-    """A number in each interval."""
+    """Draw a number in each interval."""
     a, b = (low - mean) / sigma, (high - mean) / sigma
     mirrored = np.abs(a) > np.abs(b)
     a, b = np.where(mirrored, -b, a), np.where(mirrored, -a, b)
@@ -124,7 +124,7 @@ def _between(
 
 
 def _exponential(u: np.ndarray, rate: np.ndarray, width: np.ndarray) -> np.ndarray:
-    """Numbers on [0, width] with the density exp(-rate s), uniform where the rate is 0, of uniform ones."""
+    """Map uniform numbers to numbers on [0, width] with the density exp(-rate s), uniform for rate 0."""
     safe = np.where(rate > 0, rate, 1.0)
     return np.where(rate > 0, -np.log1p(u * np.expm1(-safe * width)) / safe, u * np.where(rate > 0, 1.0, width))
 

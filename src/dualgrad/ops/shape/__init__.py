@@ -1,4 +1,4 @@
-"""Shapes and types: other shapes for the same elements, padding, repetition, and tensors that are made."""
+"""Shapes and types: reshaping, padding, repetition, and new tensors."""
 
 from . import conversion, creation, queries, reshaping
 
@@ -9,5 +9,5 @@ MODULES = (
     conversion,
 )
 
-# Pickles look for what `dualgrad.ops.shape` had as a file.
+# Pickles look here for the names of the former file `dualgrad.ops.shape`.
 from .reshaping import *  # noqa: E402

@@ -1,7 +1,7 @@
-"""Padding: axes made longer at their ends, by a number or by elements from within.
+"""Padding: make axes longer at their ends, by a number or by elements from within.
 
-A constant is placed by the transpose of a slice. Every other mode reads each element of the result at a place
-inside, so it is a gather along the axis, and its transpose adds to that place.
+A constant is placed by the transpose of a slice. Every other mode reads each element of the result at a place inside.
+So it is a gather along the axis, and its transpose adds to that place.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["MirrorPad", "Pad", "PadV3", "pad"]
 _SLICE, _UNSLICE, _WHERE = OP["slice"], OP["unslice"], OP["where"]
 
 Widths: TypeAlias = tuple[tuple[int, int], ...]
-"""For each axis how much is added before and behind; what is negative is cut off."""
+"""For each axis the number of elements added before and behind; negative numbers cut off."""
 
 _INSIDE = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 """The modes that read inside, under NumPy's names."""
@@ -35,11 +35,11 @@ def pad(input_x: Any, padding: Any, mode: str = "constant", value: Any = None) -
     input_x : Tensor
         Any shape and type.
     padding : tuple or list of int, or Tensor of int
-        Two numbers for an axis, beginning with the last one: how many elements are added before, and behind.
-        Negative numbers cut off.
+        Two numbers for an axis, beginning with the last: the number of elements to add before, and behind. Negative
+        numbers cut off.
     mode : {"constant", "reflect", "replicate", "circular"}, default "constant"
-        What is added: a number; the elements inside, mirrored at the outermost one, which is not repeated; the
-        outermost one; the elements from the other end.
+        The elements to add: a number; the elements inside, mirrored at the outermost, which is not repeated; the
+        outermost element; the elements from the other end.
     value : number or Tensor without axes, optional
         The number for mode "constant"; None stands for 0. Derivatives go to it.
 
@@ -50,8 +50,8 @@ def pad(input_x: Any, padding: Any, mode: str = "constant", value: Any = None) -
     Raises
     ------
     ValueError
-        If there is an odd number of widths or too many of them, for another mode, for a value in a mode that
-        has none, or where there are fewer elements inside than are to be added.
+        If there is an odd number of widths or too many of them, for another mode, for a value in a mode without value,
+        or if more elements are to be added than there are inside.
 
     Examples
     --------
@@ -87,7 +87,7 @@ def pad(input_x: Any, padding: Any, mode: str = "constant", value: Any = None) -
 
 
 def surrounded(name: str, x: Tensor, widths: Widths, value: Any) -> Tensor:
-    """A number around the elements."""
+    """Put a number around the elements."""
     inner, outer, shape = [], [], []
     for n, (before, behind) in zip(x.shape, widths, strict=True):
         cut, start = max(-before, 0), max(before, 0)
@@ -114,7 +114,7 @@ def surrounded(name: str, x: Tensor, widths: Widths, value: Any) -> Tensor:
 
 
 def extended(name: str, x: Tensor, widths: Widths, mode: str) -> Tensor:
-    """Elements from within, in one of NumPy's modes of padding."""
+    """Add elements from within, in one of NumPy's modes of padding."""
     x = +x
     for axis, (before, behind) in enumerate(widths):
         if before == behind == 0:
@@ -148,7 +148,7 @@ class Pad(Primitive):
     Parameters
     ----------
     paddings : tuple of pairs of int
-        For each axis, the first one first, how many zeros are added before and behind.
+        For each axis, beginning with the first, the number of zeros before and behind.
 
     Examples
     --------
@@ -180,7 +180,7 @@ class MirrorPad(Primitive):
     Raises
     ------
     ValueError
-        For another mode, or where there are fewer elements inside than are to be added.
+        For another mode, or if more elements are to be added than there are inside.
 
     Examples
     --------
@@ -217,7 +217,7 @@ class PadV3(Primitive):
     mode : {"constant", "reflect", "edge", "circular"}, default "constant"
         As in `pad`, where "edge" is called "replicate".
     paddings_contiguous : bool, default True
-        Whether both numbers of an axis stand together. Otherwise all numbers of elements before come first.
+        True if both numbers of an axis stand together. Otherwise all numbers of elements before come first.
 
     Raises
     ------

@@ -1,7 +1,7 @@
-"""Patches of images: taken apart into columns, and added up again.
+"""Patches of images: split images into columns, and add them up again.
 
-`unfold` reads every patch at index arrays for rows and columns of the image, `fold` adds at the same places, so
-each is the transpose of the other.
+`unfold` reads every patch at index arrays for rows and columns of the image, `fold` adds at the same places. So each is
+the transpose of the other.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _SLICE = OP["slice"]
 
 
 def unfold(x: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
-    """Take images apart into patches.
+    """Split images into patches.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def fold(x: Any, output_size: Any, kernel_size: Any, dilation: Any = 1, padding:
     output_size : pair of int, or Tensor of int
         Height and width of the images.
     kernel_size, dilation, padding, stride : int or pair of int
-        As in `unfold`; what falls into the padding is dropped.
+        As in `unfold`; elements in the padding are dropped.
 
     Returns
     -------

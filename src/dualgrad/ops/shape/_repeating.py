@@ -1,4 +1,4 @@
-"""Elements repeated: along axes of length 1, as a whole, one by one, as grids.
+"""Repeat elements: along axes of length 1, as a whole, one by one, as grids.
 
 Repetition is a broadcast along an axis of length 1 that a reshape then folds in, so its transpose is a plain
 sum.
@@ -76,7 +76,7 @@ def expand_as(x: Any, other: Any) -> Tensor:
     Parameters
     ----------
     x, other : Tensor
-        The shape of `x` must broadcast to that of `other`.
+        The shape of `x` must broadcast to the shape of `other`.
 
     Returns
     -------
@@ -85,7 +85,7 @@ def expand_as(x: Any, other: Any) -> Tensor:
     Raises
     ------
     ValueError
-        If it does not.
+        If the shape of `x` does not broadcast.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def tile(x: Any, reps: Any) -> Tensor:
     x : Tensor
         Any shape and type.
     reps : int or tuple of int
-        How often, for each axis counted from the last. More of them than axes add axes in front.
+        How many times, for each axis counted from the last. Further numbers add axes in front.
 
     Returns
     -------
@@ -154,7 +154,7 @@ def repeat_interleave(x: Any, repeats: Any, axis: Any = None, **other: Any) -> T
     x : Tensor
         Any shape and type.
     repeats : int, or tuple, list or Tensor of int
-        How often: one number for all, or one for each element along the axis.
+        How many times: one number for all, or one for each element along the axis.
     axis : int, optional
         The axis; None stands for all elements in one axis. Also spelled `dim`.
 

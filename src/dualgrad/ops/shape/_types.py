@@ -35,7 +35,7 @@ def cast(x: Any, dtype: Any) -> Tensor:
     Raises
     ------
     TypeError
-        If `dtype` is no type of tensor elements.
+        If `dtype` is not a type of tensor elements.
 
     Warns
     -----
@@ -44,7 +44,7 @@ def cast(x: Any, dtype: Any) -> Tensor:
 
     Notes
     -----
-    Derivatives do not pass through integers: rounding has slope 0.
+    Derivatives do not pass through integers: rounding has derivative 0.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""Making tensors: filled with a number, or with steps.
+"""Make tensors: filled with a number, or with steps.
 
-What is made is a constant of every level. The exceptions are `full`, `full_like`, `fill` and `linspace`,
-where a tensor that is given as a value or a limit is broadcast, and derivatives go to it.
+New tensors are constants of every level. In `full`, `full_like`, `fill` and `linspace` a value or a limit may be a
+tensor; it is broadcast, and derivatives go to it.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def zeros(size: Any, dtype: Any = None) -> Tensor:
     Raises
     ------
     TypeError
-        If the shape is not made of ints, or `dtype` is no type of tensor elements.
+        If the shape is not made of ints, or `dtype` is not a type of tensor elements.
     ValueError
         If a length is negative.
 
@@ -62,7 +62,7 @@ def zeros(size: Any, dtype: Any = None) -> Tensor:
 
 
 def ones(size: Any, dtype: Any = None) -> Tensor:
-    """Make a tensor of ones; arguments and errors are those of `zeros`.
+    """Make a tensor of ones; arguments and errors are as in `zeros`.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def full(size: Any, fill_value: Any, *, dtype: Any = None) -> Tensor:
     fill_value : number or Tensor
         The number; a tensor of it is broadcast, and derivatives go to it.
     dtype : type, optional
-        The type; without it that of the number (Float32, Int64 or Bool for Python's).
+        The type; by default the type of the number (Float32, Int64 or Bool for Python's).
 
     Returns
     -------
@@ -92,7 +92,7 @@ def full(size: Any, fill_value: Any, *, dtype: Any = None) -> Tensor:
     Raises
     ------
     TypeError
-        If the shape is not made of ints, or `dtype` is no type of tensor elements.
+        If the shape is not made of ints, or `dtype` is not a type of tensor elements.
     ValueError
         If a length is negative, or the value does not broadcast to the shape.
 
@@ -167,10 +167,10 @@ def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None)
     start : number or Tensor, default 0
         The first number; the end if it is the only argument.
     end : number or Tensor, optional
-        Where the numbers stop.
+        The end of the numbers.
     step : number or Tensor, default 1
-        The distance of neighbours. Derivatives go to a start and a step that are tensors; how many numbers there are
-        is a constant.
+        The distance of neighbours. Derivatives go to a start and a step that are tensors; the number of elements is a
+        constant.
     dtype : type, optional
         The type; Int64 for ints and Float32 for floats by default.
 
@@ -211,16 +211,16 @@ def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None)
 
 
 def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None) -> Tensor:
-    """Make a vector of numbers at equal distances, both ends among them.
+    """Make a vector of numbers at equal distances, including both ends.
 
     Parameters
     ----------
     start, end : number or Tensor
         The first and the last number; derivatives go to tensors.
     steps : int
-        How many.
+        The number of elements.
     dtype : type, optional
-        The type; Float32 by default, or that of tensors that are given.
+        The type; by default Float32, or the type of a tensor `start` or `end`.
 
     Returns
     -------
@@ -260,7 +260,7 @@ def zeros_like(x: Any, *, dtype: Any = None) -> Tensor:
     x : Tensor
         Any shape and type.
     dtype : type, optional
-        The type, that of `x` by default.
+        The type, by default the type of `x`.
 
     Returns
     -------
@@ -269,7 +269,7 @@ def zeros_like(x: Any, *, dtype: Any = None) -> Tensor:
     Raises
     ------
     TypeError
-        If `x` is no tensor, or `dtype` is no type of tensor elements.
+        If `x` is not a tensor, or `dtype` is not a type of tensor elements.
 
     Examples
     --------
@@ -283,7 +283,7 @@ def zeros_like(x: Any, *, dtype: Any = None) -> Tensor:
 
 
 def ones_like(x: Any, *, dtype: Any = None) -> Tensor:
-    """Make ones of the shape of a tensor; arguments and errors are those of `zeros_like`.
+    """Make ones of the shape of a tensor; arguments and errors are as in `zeros_like`.
 
     Examples
     --------
@@ -306,7 +306,7 @@ def full_like(x: Any, fill_value: Any, *, dtype: Any = None) -> Tensor:
     fill_value : number or Tensor
         The number; a tensor of it is broadcast, and derivatives go to it.
     dtype : type, optional
-        The type, that of `x` by default.
+        The type, by default the type of `x`.
 
     Returns
     -------
@@ -315,7 +315,7 @@ def full_like(x: Any, fill_value: Any, *, dtype: Any = None) -> Tensor:
     Raises
     ------
     TypeError
-        If `x` is no tensor, or `dtype` is no type of tensor elements.
+        If `x` is not a tensor, or `dtype` is not a type of tensor elements.
     ValueError
         If the value does not broadcast to the shape.
 
@@ -336,7 +336,7 @@ def fill(type: Any, shape: Any, value: Any) -> Tensor:
     Parameters
     ----------
     type : type
-        Of the elements.
+        The type of the elements.
     shape : int or tuple of int
         The shape.
     value : number or Tensor
@@ -408,7 +408,7 @@ class Eye(Primitive):
 
 
 def eps(x: Any) -> Tensor:
-    """Make a tensor of the shape and type of another one that holds the distance from 1 to the next number.
+    """Make a tensor of the shape and type of another that holds the distance from 1 to the next number.
 
     Parameters
     ----------

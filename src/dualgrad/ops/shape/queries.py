@@ -103,7 +103,7 @@ def dtype(x: Any) -> _dtype.DType:
 
 
 def is_tensor(obj: Any) -> bool:
-    """Whether an object is a Tensor (a Parameter is one too).
+    """True if an object is a Tensor (a Parameter is one too).
 
     Parameters
     ----------

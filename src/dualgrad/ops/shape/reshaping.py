@@ -1,8 +1,8 @@
 """Shapes: the same elements in another shape.
 
-Results are always new handles, also where there is nothing to do: writing into them does not reach the
-operand. The order of axes and of elements, repetition, joining and splitting, diagonals, padding, patches
-and types stand in files of their own and are gathered here.
+Results are always new handles, even if the shape does not change: writing into them does not reach the operand. Files
+of their own hold the order of axes and of elements, repetition, joining and splitting, diagonals, padding, patches and
+types; all are gathered here.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def _view_method(x: Tensor, *shape: Any) -> Tensor:
 
 
 def flatten(x: Any, order: str = "C", *, start_dim: int = 1, end_dim: int = -1) -> Tensor:
-    """Join neighbouring axes into one; as it stands, all axes but the first.
+    """Join neighbouring axes into one; by default all axes but the first.
 
     Parameters
     ----------
@@ -253,7 +253,7 @@ def squeeze(x: Any, axis: Any = None, **other: Any) -> Tensor:
     x : Tensor
         Any shape and type.
     axis : int or tuple of int, optional
-        What to remove; None stands for all axes of length 1. Also spelled `dim`.
+        The axes to remove; None stands for all axes of length 1. Also spelled `dim`.
 
     Returns
     -------
@@ -311,7 +311,7 @@ class Squeeze(Primitive):
     Parameters
     ----------
     axis : int or tuple of int, default ()
-        What to remove; () stands for all axes of length 1.
+        The axes to remove; () stands for all axes of length 1.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Convolution of two sequences, and their correlation, as NumPy defines them.
 
-Two primitives are closed under transposition: all of the convolution of x (m elements) and y (n), which has m + n - 1,
-and the part of it where they overlap completely, m - n + 1 for m >= n. With R for reversal:
+Two primitives are closed under transposition: the full convolution of x (m elements) and y (n), with m + n - 1
+elements, and the part where they overlap completely, m - n + 1 for m >= n. With R for reversal:
 
 ================  =====================  ========================
 map               transposed in x        transposed in y
@@ -73,7 +73,7 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Tensor:
     a, v : Tensor
         One axis, or a number.
     mode : {"full", "same", "valid"}, default "full"
-        All k; as many in the middle as the longer operand has elements; those for which no sum is cut off.
+        All k; the middle, as long as the longer operand; or only the sums that are not cut off.
 
     Returns
     -------
@@ -106,7 +106,7 @@ def correlate(a: Any, v: Any, mode: str = "valid") -> Tensor:
     [0.5 2.  3.5 3.  0. ]
     """
     x, y = _sequences("np.correlate", a, v)
-    # The middle of an even number of sums is not the same from both ends: it is counted from that of the longer one.
+    # The middle of an even number of sums differs by direction: it is counted along the longer sequence.
     if x.size < y.size:
         return _reversed(_convolved("np.correlate", _reversed(x), conj(y), mode))
     return _convolved("np.correlate", x, _reversed(conj(y)), mode)

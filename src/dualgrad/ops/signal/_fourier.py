@@ -1,7 +1,7 @@
 """Discrete Fourier transforms as primitives, and the settling of their arguments.
 
-Three maps are all there is: the complex transform over some axes, the transform of real numbers to one half of their
-spectrum, and its inverse. Padding and cropping are slices before; shifts and conjugates are operators of their own.
+There are three maps: the complex transform over some axes, the transform of real numbers to one half of their spectrum,
+and its inverse. Padding and cropping are slices before; shifts and conjugates are operators of their own.
 
 All three are linear over the reals, so every derivative is a transform again. Their transposes, under the pairing
 Re(ct * dz) of ``docs/complex.md``, with c the factor that the norm puts before the sum and φ = 2π/n:
@@ -33,11 +33,11 @@ SWAPPED: dict[str, Any] = {"backward": "forward", "forward": "backward", "ortho"
 """The norm that gives the inverse transform the factor of the forward one."""
 
 Counts: TypeAlias = tuple[int | None, ...]
-"""How many points there are along each axis; None where that is not stated."""
+"""The number of points along each axis; None if not given."""
 
 
 # -------------------------------------------------------------------------------------------------- primitives
-# Axes are counted from the end: those of a stack may come before them.
+# Axes are counted from the end: batch axes may come before them.
 
 
 def _transform_kernel(x: np.ndarray, axes: tuple[int, ...], inverse: bool, norm: Any) -> np.ndarray:
@@ -70,7 +70,7 @@ def _half_inverse_transpose(ct: Tensor, z: Tensor, n: int, axis: int, norm: str)
 
 
 def _weights(spectrum: Tensor, n: int, axis: int, inner: float) -> np.ndarray:
-    """A weight for each frequency of a half spectrum: 1 for those that are their own conjugates."""
+    """A weight for each frequency of a half spectrum: 1 for frequencies that are their own conjugates, else `inner`."""
     weights = np.full(spectrum.shape[axis], inner, np.float32 if spectrum.dtype is complex64 else np.float64)
     weights[0] = 1
     if n % 2 == 0:
@@ -100,7 +100,7 @@ def along(name: str, x: Any, n: Any, axis: Any, norm: Any, other: dict[str, Any]
 
 
 def to_half(name: str, x: Any, n: Any, axis: Any, norm: Any, other: dict[str, Any]) -> Tensor:
-    """The transform of real numbers: the half of it along the last of the axes."""
+    """The transform of real numbers: its half along the last of the axes."""
     x, norm = _numbers(name, x), direction(name, norm)
     if x.dtype.is_complex:
         raise TypeError(f"{name}: expected real numbers, got type {x.dtype}; take ops.real(x), or use ops.fftn")
@@ -110,7 +110,7 @@ def to_half(name: str, x: Any, n: Any, axis: Any, norm: Any, other: dict[str, An
 
 
 def from_half(name: str, z: Any, n: Any, axis: Any, norm: Any, other: dict[str, Any]) -> Tensor:
-    """The inverse of `to_half`; n has the number of points of the result."""
+    """The inverse of `to_half`; n is the number of points of the result."""
     z, norm = _numbers(name, z), direction(name, norm)
     if not z.dtype.is_complex:
         z = _engine.convert(z, (complex128 if z.dtype is float64 else complex64).num)
@@ -128,7 +128,7 @@ def from_half(name: str, z: Any, n: Any, axis: Any, norm: Any, other: dict[str, 
 
 
 def direction(name: str, norm: Any) -> str:
-    """The norm; None is 'backward'."""
+    """Check the norm; None is 'backward'."""
     if norm is None:
         return "backward"
     if not one_of(norm, SWAPPED):
@@ -143,9 +143,9 @@ def _numbers(name: str, x: Any) -> Tensor:
 
 
 def _places(name: str, x: Tensor, n: Any, axis: Any, other: dict[str, Any]) -> tuple[Counts, tuple[int, ...]]:
-    """How many points along which axes, for the functions of one axis (...fft), of two (...fft2) and of all (...fftn).
+    """The numbers of points and the axes, for functions of one axis (...fft), of two (...fft2) or of all (...fftn).
 
-    In a tuple -1 stands for as many as there are. Axes are counted from the end.
+    In a tuple -1 keeps the number of points. Axes are counted from the end.
     """
     ending = name[-1]
     if other:
@@ -171,7 +171,7 @@ def _places(name: str, x: Tensor, n: Any, axis: Any, other: dict[str, Any]) -> t
 
 
 def _resized(name: str, x: Tensor, counts: Counts, axes: tuple[int, ...]) -> Tensor:
-    """Zeros put behind axes, or elements cut off, so that they have these lengths."""
+    """Append zeros to axes, or cut elements off, to reach the given lengths."""
     widths = [(0, 0)] * x.ndim
     for n, axis in zip(counts, axes, strict=True):
         points = x.shape[axis] if n is None else n

@@ -1,7 +1,7 @@
-"""Relatives of the Fourier transform: of real spectra, shifts, frequencies, and MindSpore's primitive class.
+"""Relatives of the Fourier transform: for real spectra, shifts, frequencies, and MindSpore's primitive class.
 
 A signal whose spectrum is real is Hermitian, x[-j] = conj(x[j]). Its transform is the inverse transform of the
-conjugate without the division; the norms change places.
+conjugate without the division; the norms are exchanged.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def hfft(input: Any, n: Any = None, axis: int = -1, norm: str | None = None, **o
     Raises
     ------
     numpy.exceptions.AxisError
-        If there is no such axis.
+        If the axis does not exist.
     ValueError
         If n is not positive, or for another norm.
 
@@ -84,9 +84,9 @@ def ihfft(input: Any, n: Any = None, axis: int = -1, norm: str | None = None, **
 
 
 def hfftn(input: Any, s: Any = None, axis: Any = None, norm: str | None = None, **other: Any) -> Tensor:
-    """Fourier transform of a Hermitian signal along several axes, of which one half along the last axis is given.
+    """Fourier transform of a Hermitian signal along several axes, given by one half along the last axis.
 
-    Arguments and errors are those of `fftn`; `s` has the number of points of the result.
+    Arguments and errors are as in `fftn`; `s` is the number of points of the result.
 
     Examples
     --------
@@ -101,7 +101,7 @@ def hfftn(input: Any, s: Any = None, axis: Any = None, norm: str | None = None, 
 def ihfftn(input: Any, s: Any = None, axis: Any = None, norm: str | None = None, **other: Any) -> Tensor:
     """Inverse of `hfftn`.
 
-    Arguments and errors are those of `fftn`.
+    Arguments and errors are as in `fftn`.
 
     Examples
     --------
@@ -116,7 +116,7 @@ def ihfftn(input: Any, s: Any = None, axis: Any = None, norm: str | None = None,
 def hfft2(input: Any, s: Any = None, axis: Any = (-2, -1), norm: str | None = None, **other: Any) -> Tensor:
     """Fourier transform of a Hermitian signal along two axes, the last ones by default; see `hfftn`.
 
-    Arguments and errors are those of `fftn`.
+    Arguments and errors are as in `fftn`.
 
     Examples
     --------
@@ -131,7 +131,7 @@ def hfft2(input: Any, s: Any = None, axis: Any = (-2, -1), norm: str | None = No
 def ihfft2(input: Any, s: Any = None, axis: Any = (-2, -1), norm: str | None = None, **other: Any) -> Tensor:
     """Inverse of `hfft2`.
 
-    Arguments and errors are those of `fftn`.
+    Arguments and errors are as in `fftn`.
 
     Examples
     --------
@@ -163,7 +163,7 @@ def fftshift(input: Any, axis: Any = None, **other: Any) -> Tensor:
     Raises
     ------
     numpy.exceptions.AxisError
-        If there is no such axis.
+        If the axis does not exist.
 
     Examples
     --------
@@ -256,11 +256,11 @@ class FFTWithSize(Primitive):
     Parameters
     ----------
     signal_ndim : int
-        How many axes, 1 to 3.
+        The number of axes, 1 to 3.
     inverse : bool
         The inverse transform.
     real : bool
-        Of real numbers forwards, to real numbers backwards; otherwise complex both ways.
+        True for real numbers: the input forwards, the result backwards; otherwise complex both ways.
     norm : {"backward", "forward", "ortho"}, default "backward"
         As for `fft`.
     onesided : bool, default True

@@ -1,17 +1,16 @@
 """Discrete Fourier transforms, with MindSpore's names and NumPy's conventions.
 
-Transforms are computed by NumPy. They are linear, so derivatives of every order and in every mode are transforms
-again; what a derivative is for complex numbers is stated in ``docs/complex.md``. Float32 and Complex64 are computed
-in single precision.
+Transforms are computed by NumPy. They are linear, so derivatives of every order and in every mode are transforms again.
+``docs/complex.md`` defines derivatives by complex numbers. Float32 and Complex64 are computed in single precision.
 
 Three arguments are common to all:
 
-* `n` or `s`: the number of points along each axis. Fewer than there are: the rest is cut off; more: zeros are put
-  behind. By default (and for -1) all there are.
-* `axis`, also spelled `dim`: the axis, or the axes; several by default the last ones, as many as `s` has entries,
+* `n` or `s`: the number of points along each axis. A smaller number cuts off the rest, a larger one appends zeros. By
+  default (and for -1) all points.
+* `axis`, also spelled `dim`: the axis, or the axes. Several axes are by default the last, as many as `s` has entries,
   or all.
-* `norm`: ``"backward"`` (the default) divides the inverse transform by the number of points, ``"forward"`` the
-  forward one, ``"ortho"`` divides each by its square root.
+* `norm`: ``"backward"`` (the default) divides the inverse transform by the number of points, ``"forward"`` the forward
+  transform, ``"ortho"`` divides each by its square root.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ def fft(input: Any, n: Any = None, axis: int = -1, norm: str | None = None, **ot
     Raises
     ------
     numpy.exceptions.AxisError
-        If there is no such axis.
+        If the axis does not exist.
     ValueError
         If n is not positive, or for another norm.
 
@@ -99,7 +98,7 @@ def fftn(input: Any, s: Any = None, axis: Any = None, norm: str | None = None, *
     input : Tensor
         Real or complex; integers become float32.
     s : tuple of int, optional
-        Number of points along each axis; -1 for all there are.
+        Number of points along each axis; -1 for all points.
     axis : tuple of int, optional
         The axes. Also spelled `dim`. By default the last ones, as many as `s` has entries, or all.
     norm : {"backward", "forward", "ortho"}, optional
@@ -113,7 +112,7 @@ def fftn(input: Any, s: Any = None, axis: Any = None, norm: str | None = None, *
     Raises
     ------
     numpy.exceptions.AxisError
-        If there is no such axis.
+        If the axis does not exist.
     ValueError
         If an axis comes twice, or `s` does not fit the axes.
 
@@ -172,7 +171,7 @@ def ifft2(input: Any, s: Any = None, axis: Any = (-2, -1), norm: str | None = No
 
 
 def rfft(input: Any, n: Any = None, axis: int = -1, norm: str | None = None, **other: Any) -> Tensor:
-    """Fourier transform of real numbers: the frequencies 0 to n/2, of which the others are conjugates.
+    """Fourier transform of real numbers: the frequencies 0 to n/2; the other half are conjugates.
 
     Parameters
     ----------
@@ -191,7 +190,7 @@ def rfft(input: Any, n: Any = None, axis: int = -1, norm: str | None = None, **o
     TypeError
         If the numbers are complex.
     numpy.exceptions.AxisError
-        If there is no such axis.
+        If the axis does not exist.
     ValueError
         If n is not positive, or for another norm.
 
@@ -206,15 +205,14 @@ def rfft(input: Any, n: Any = None, axis: int = -1, norm: str | None = None, **o
 
 
 def irfft(input: Any, n: Any = None, axis: int = -1, norm: str | None = None, **other: Any) -> Tensor:
-    """Inverse of `rfft`: the real numbers of which these are the frequencies 0 to n/2.
+    """Inverse of `rfft`: the real numbers with these frequencies 0 to n/2.
 
     Parameters
     ----------
     input : Tensor
         Real or complex, at least one axis. The imaginary parts at frequency 0, and for even n at n/2, do not count.
     n : int, optional
-        Number of points of the result; by default ``2 * (m - 1)`` for m frequencies. It has to be stated where it
-        is odd.
+        Number of points of the result; by default ``2 * (m - 1)`` for m frequencies. An odd number must be given.
     axis, norm
         As for `fft`.
 
@@ -226,7 +224,7 @@ def irfft(input: Any, n: Any = None, axis: int = -1, norm: str | None = None, **
     Raises
     ------
     numpy.exceptions.AxisError
-        If there is no such axis.
+        If the axis does not exist.
     ValueError
         If n is not positive, or for another norm.
 
@@ -242,7 +240,7 @@ def irfft(input: Any, n: Any = None, axis: int = -1, norm: str | None = None, **
 
 
 def rfftn(input: Any, s: Any = None, axis: Any = None, norm: str | None = None, **other: Any) -> Tensor:
-    """Fourier transform of real numbers along several axes: half of the frequencies along the last of them.
+    """Fourier transform of real numbers along several axes: half of the frequencies along the last axis.
 
     Arguments as for `fftn`, operand and types as for `rfft`.
 
@@ -257,9 +255,9 @@ def rfftn(input: Any, s: Any = None, axis: Any = None, norm: str | None = None, 
 
 
 def irfftn(input: Any, s: Any = None, axis: Any = None, norm: str | None = None, **other: Any) -> Tensor:
-    """Inverse of `rfftn`; `s` has the number of points of the result.
+    """Inverse of `rfftn`; `s` is the number of points of the result.
 
-    Arguments and errors are those of `fftn`.
+    Arguments and errors are as in `fftn`.
 
     Examples
     --------
@@ -275,7 +273,7 @@ def irfftn(input: Any, s: Any = None, axis: Any = None, norm: str | None = None,
 def rfft2(input: Any, s: Any = None, axis: Any = (-2, -1), norm: str | None = None, **other: Any) -> Tensor:
     """Fourier transform of real numbers along two axes, the last ones by default; otherwise as `rfftn`.
 
-    Arguments and errors are those of `fftn`.
+    Arguments and errors are as in `fftn`.
 
     Examples
     --------
@@ -288,9 +286,9 @@ def rfft2(input: Any, s: Any = None, axis: Any = (-2, -1), norm: str | None = No
 
 
 def irfft2(input: Any, s: Any = None, axis: Any = (-2, -1), norm: str | None = None, **other: Any) -> Tensor:
-    """Inverse of `rfft2`; `s` has the number of points of the result.
+    """Inverse of `rfft2`; `s` is the number of points of the result.
 
-    Arguments and errors are those of `fftn`.
+    Arguments and errors are as in `fftn`.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """Short-time Fourier transforms: spectra of the windows of a signal.
 
 The frames of a signal are gathered into the rows of a matrix, multiplied by the window and transformed. Every part is
-linear in the signal and in the window, so derivatives by both are exact to any order; what a derivative is for complex
-numbers is stated in ``docs/complex.md``.
+linear in the signal and in the window, so derivatives by both are exact to any order. ``docs/complex.md`` defines
+derivatives by complex numbers.
 """
 
 from __future__ import annotations
@@ -52,17 +52,17 @@ def stft(
     win_length : int, optional
         The length of the window, `n_fft` by default and at most.
     window : Tensor, optional
-        w, shape (win_length,), real or complex; ones by default. A window that is shorter than a frame is put in the
-        middle of it, between zeros.
+        w, shape (win_length,), real or complex; ones by default. A window shorter than a frame is put in its middle,
+        between zeros.
     center : bool, default True
         Add ``n_fft // 2`` elements at both ends of the signal first, so that frame m is centered at ``x[m h]``.
     pad_mode : {"REFLECT", "SYMMETRIC", "CONSTANT"}, default "REFLECT"
-        What is added: the signal mirrored at its last element, the same with that element repeated, or zeros.
+        The elements to add: the signal mirrored at its last element, the same with this element repeated, or zeros.
     normalized : bool, default False
         Divide by the square root of `n_fft`.
     onesided : bool, optional
-        Only the frequencies 0 to n/2, of which the others are conjugates; True by default if signal and window are
-        real, and only possible then.
+        Only the frequencies 0 to n/2; the other half are conjugates. True by default if signal and window are real, and
+        only possible then.
     return_complex : bool, optional
         Complex numbers, or real ones with real and imaginary parts along a last axis; by default complex numbers if
         signal or window are complex.
@@ -77,13 +77,13 @@ def stft(
     Raises
     ------
     TypeError
-        If a setting is no int or no bool.
+        If a setting is not an int or not a bool.
     ValueError
         If shapes or lengths do not fit, for another mode of padding, or one-sided for complex numbers.
 
     Notes
     -----
-    As MindSpore computes it; the formula in its documentation has ``win_length`` in the place of n, and ones beside a
+    As MindSpore computes it; the formula in its documentation has ``win_length`` in place of n, and ones beside a
     shorter window.
 
     Examples
@@ -167,7 +167,7 @@ def _spectra(
 
 
 def _frames(name: str, x: Tensor, n: int, hop: int) -> Tensor:
-    """The frames of signals as the rows of matrices."""
+    """Gather the frames of signals into the rows of matrices."""
     length = x.shape[-1]
     if n > length:
         raise ValueError(f"{name}: n_fft is {n}, but the signal has {length} elements; expected no more than these")
@@ -176,13 +176,13 @@ def _frames(name: str, x: Tensor, n: int, hop: int) -> Tensor:
 
 
 def _in_the_middle(name: str, w: Tensor, n: int) -> Tensor:
-    """A window between zeros."""
+    """Put zeros around a window."""
     before = (n - w.shape[0]) // 2
     return surrounded(name, w, ((before, n - w.shape[0] - before),), 0)
 
 
 def _padded(name: str, x: Tensor, width: int, mode: Any) -> Tensor:
-    """Signals made longer at both ends."""
+    """Make signals longer at both ends."""
     if not isinstance(mode, str):
         raise TypeError(f"{name}: pad_mode must be a str, got {type(mode).__name__}")
     if mode.upper() not in _PAD_MODES:
