@@ -1,7 +1,7 @@
-"""Adaptive pooling: as many windows as the result is to have elements, which divide the image evenly.
+"""Adaptive pooling: as many windows as the result has elements, spread evenly over the image.
 
 Window i of n along an axis of length m goes from ``floor(i m / n)`` to ``ceil((i + 1) m / n)``, so neighbours may share
-an element. Windows of unequal length are read by one gather; what a short one has too much is masked.
+an element. One gather reads windows of unequal length; a mask covers the surplus elements of short windows.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _ARGMAX, _MAX = OP["argmax"], OP["reduce_max"]
 
 
 def adaptive_avg_pool1d(input: Any, output_size: Any) -> Tensor:
-    """Averages of as many windows as the result is to have elements, over one axis.
+    """Average over adaptive windows along one axis, one window for each element of the result.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def adaptive_avg_pool1d(input: Any, output_size: Any) -> Tensor:
 
 
 def adaptive_avg_pool2d(input: Any, output_size: Any) -> Tensor:
-    """Averages of as many windows as the result is to have elements, over two axes.
+    """Average over adaptive windows along two axes, one window for each element of the result.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def adaptive_avg_pool2d(input: Any, output_size: Any) -> Tensor:
 
 
 def adaptive_avg_pool3d(input: Any, output_size: Any) -> Tensor:
-    """Averages of as many windows as the result is to have elements, over three axes.
+    """Average over adaptive windows along three axes, one window for each element of the result.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def adaptive_avg_pool3d(input: Any, output_size: Any) -> Tensor:
 
 
 def adaptive_max_pool1d(input: Any, output_size: Any) -> Tensor:
-    """Largest elements of as many windows as the result is to have elements, over one axis.
+    """Largest elements of adaptive windows along one axis, one window for each element of the result.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def adaptive_max_pool1d(input: Any, output_size: Any) -> Tensor:
     Returns
     -------
     Tensor
-        Elements that share the maximum of a window share its slope in equal parts.
+        Elements that share the maximum of a window share its gradient in equal parts.
 
     Raises
     ------
@@ -146,7 +146,7 @@ def adaptive_max_pool1d(input: Any, output_size: Any) -> Tensor:
 
 
 def adaptive_max_pool2d(input: Any, output_size: Any, return_indices: bool = False) -> Any:
-    """Largest elements of as many windows as the result is to have elements, over two axes.
+    """Largest elements of adaptive windows along two axes, one window for each element of the result.
 
     Parameters
     ----------
@@ -155,13 +155,13 @@ def adaptive_max_pool2d(input: Any, output_size: Any, return_indices: bool = Fal
     output_size : int or tuple of int or None
         The last lengths of the result, for all axes or for each; None keeps a length.
     return_indices : bool, default False
-        Whether the positions of the maxima are returned too.
+        True to return the positions of the maxima, too.
 
     Returns
     -------
     Tensor or tuple of Tensor
-        The maxima; elements that share the maximum of a window share its slope in equal parts. With `return_indices`
-        also where they are, as Int64 positions that count through H, W; of several the first.
+        The maxima; elements that share the maximum of a window share its gradient in equal parts. With `return_indices`
+        also their positions, Int64, which count through H, W; of several maxima the first.
 
     Raises
     ------
@@ -181,7 +181,7 @@ def adaptive_max_pool2d(input: Any, output_size: Any, return_indices: bool = Fal
 
 
 def adaptive_max_pool3d(input: Any, output_size: Any, return_indices: bool = False) -> Any:
-    """Largest elements of as many windows as the result is to have elements, over three axes.
+    """Largest elements of adaptive windows along three axes, one window for each element of the result.
 
     Parameters
     ----------
@@ -190,13 +190,13 @@ def adaptive_max_pool3d(input: Any, output_size: Any, return_indices: bool = Fal
     output_size : int or tuple of int or None
         The last lengths of the result, for all axes or for each; None keeps a length.
     return_indices : bool, default False
-        Whether the positions of the maxima are returned too.
+        True to return the positions of the maxima, too.
 
     Returns
     -------
     Tensor or tuple of Tensor
-        The maxima; elements that share the maximum of a window share its slope in equal parts. With `return_indices`
-        also where they are, as Int64 positions that count through D, H, W; of several the first.
+        The maxima; elements that share the maximum of a window share its gradient in equal parts. With `return_indices`
+        also their positions, Int64, which count through D, H, W; of several maxima the first.
 
     Raises
     ------
@@ -228,7 +228,7 @@ def _sizes(name: str, x: Tensor, output_size: Any, n: int) -> list[int]:
 
 
 def _places(length: int, size: int) -> tuple[np.ndarray, np.ndarray]:
-    """The places of the elements of every window, shape (size, longest), and which of them are real."""
+    """The places of the elements of every window, shape (size, longest), and a mask of the real elements."""
     steps = np.arange(size)
     first, last = steps * length // size, -(-(steps + 1) * length // size)
     taps = np.arange((last - first).max())
@@ -237,7 +237,7 @@ def _places(length: int, size: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _windows(name: str, x: Tensor, sizes: list[int], fill: float) -> tuple[Tensor, list[np.ndarray], np.ndarray]:
-    """The windows as (..., *sizes, *kernel), their places along each axis, and how many elements they have."""
+    """The windows as (..., *sizes, *kernel), their places along each axis, and their numbers of elements."""
     n = len(sizes)
     lead = x.ndim - n
     places: list[np.ndarray] = []

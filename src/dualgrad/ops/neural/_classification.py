@@ -1,11 +1,11 @@
 """Losses of classification: cross entropies, from logits or from (logarithms of) probabilities.
 
-A target of integers picks one logarithm for each sample, by a gather; samples of the class `ignore_index`
-count for nothing. A target of probabilities weighs all of them. Smoothing mixes a target with the uniform
+A target of integers takes one logarithm for each sample, by a gather; samples of the class `ignore_index` count for
+nothing. A target of probabilities is a weighted sum of all logarithms. Smoothing mixes a target with the uniform
 distribution.
 
-Nothing overflows or cancels: from logits the way leads through log_softmax and softplus, and where a
-probability is 0 and so is its weight, the product counts as 0 whatever the logarithm is.
+Nothing overflows or cancels. From logits the formulas go through log_softmax and softplus. Where a probability is 0 and
+so is its weight, the product counts as 0 whatever the logarithm is.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ def binary_cross_entropy(logits: Any, labels: Any, weight: Any = None, reduction
     weight : Tensor, optional
         Factors that broadcast.
     reduction : {'mean', 'sum', 'none'}, default 'mean'
-        What is done with the elementwise loss.
+        The reduction of the elementwise loss.
 
     Returns
     -------
     Tensor
-        Without axes; for 'none' of the broadcast shape. A certain prediction that is wrong costs inf.
+        Without axes; for 'none' of the broadcast shape. A prediction that is certain and wrong costs inf.
 
     Raises
     ------
@@ -89,9 +89,9 @@ def binary_cross_entropy_with_logits(
     weight : Tensor, optional
         Factors that broadcast.
     pos_weight : Tensor, optional
-        Factors of the part where the label is 1.
+        Factors of the part in which the label is 1.
     reduction : {'mean', 'sum', 'none'}, default 'mean'
-        What is done with the elementwise loss.
+        The reduction of the elementwise loss.
 
     Returns
     -------
@@ -154,7 +154,7 @@ def cross_entropy(
     reduction : {'mean', 'sum', 'none'}, default 'mean'
         'mean' divides by the sum of the weights of the samples, or by their number for probabilities.
     label_smoothing : float or Tensor, default 0.0
-        How much of the uniform distribution is mixed into the target, between 0 and 1.
+        The share of the uniform distribution in the target, between 0 and 1.
 
     Returns
     -------
@@ -164,7 +164,7 @@ def cross_entropy(
     Raises
     ------
     ValueError
-        For another reduction, shapes that do not fit, classes that are not there.
+        For another reduction, shapes that do not fit, or classes out of range.
 
     Examples
     --------
@@ -203,7 +203,7 @@ def nll_loss(
     reduction : {'mean', 'sum', 'none'}, default 'mean'
         'mean' divides by the sum of the weights of the samples.
     label_smoothing : float or Tensor, default 0.0
-        How much of the uniform distribution is mixed into the target, between 0 and 1.
+        The share of the uniform distribution in the target, between 0 and 1.
 
     Returns
     -------
@@ -213,7 +213,7 @@ def nll_loss(
     Raises
     ------
     ValueError
-        For another reduction, shapes that do not fit, classes that are not there.
+        For another reduction, shapes that do not fit, or classes out of range.
 
     Examples
     --------
@@ -234,7 +234,7 @@ def _class_axis(x: Tensor) -> int:
 
 
 class _Picked(NamedTuple):
-    """Terms of a loss, one for each sample, and the weights of the samples (None: all 1)."""
+    """Terms of a loss, one for each sample, and the weights of the samples (None if all are 1)."""
 
     loss: Tensor
     weights: Tensor | None
@@ -250,7 +250,7 @@ def _entropy(
         raise ValueError(f"{name}: label_smoothing has shape {smoothing.shape}; expected a single number")
     if not 0.0 <= smoothing <= 1.0:
         raise ValueError(f"{name}: label_smoothing is {smoothing}; expected a number from 0 to 1")
-    smooths = isinstance(smoothing, Tensor) or smoothing != 0  # a tensor has a slope at 0, too
+    smooths = isinstance(smoothing, Tensor) or smoothing != 0  # a tensor has a derivative at 0, too
     t, axis = operand(name, target), _class_axis(logs)
     classes = logs.shape[axis]
     w = None if weight is None else operand(name, weight)
@@ -292,7 +292,7 @@ def _by_class(logs: Tensor, w: Tensor | None, axis: int) -> Tensor:
 
 
 def _pick(name: str, logs: Tensor, t: Tensor, w: Tensor | None, axis: int, ignore_index: int) -> _Picked:
-    """The loss and the weight of each sample, from the class it belongs to."""
+    """The loss and the weight of each sample, by its class."""
     classes = logs.shape[axis]
     if t.dtype.is_bool or not t.dtype.is_int:
         raise TypeError(f"{name}: the target has type {t.dtype}; expected integers or probabilities")
@@ -302,7 +302,7 @@ def _pick(name: str, logs: Tensor, t: Tensor, w: Tensor | None, axis: int, ignor
         if wrong.size:
             raise ValueError(f"{name}: the target holds the class {wrong[0]}; expected 0 to {classes - 1}")
 
-    # The class to ignore may be a number that an unsigned type does not have.
+    # The class to ignore may be out of the range of an unsigned type.
     t = as_int64(_engine.inspect(t, check))
     keep = _engine.binary_op(_NE, t, ignore_index)
     index = where(keep, t, 0)
@@ -322,7 +322,7 @@ def _pick(name: str, logs: Tensor, t: Tensor, w: Tensor | None, axis: int, ignor
 class NLLLoss(Primitive):
     """Primitive class of `nll_loss`: ``ops.NLLLoss(reduction, ignore_index)(logits, labels, weight)``.
 
-    Gives the loss and the sum of the weights of the samples.
+    Returns the loss and the sum of the weights of the samples.
 
     Examples
     --------
@@ -357,7 +357,7 @@ class BCEWithLogitsLoss(Primitive):
     Parameters
     ----------
     reduction : {'mean', 'sum', 'none'}, default 'mean'
-        What is returned of the losses of all elements.
+        The reduction of the elementwise loss.
 
     Examples
     --------
@@ -380,7 +380,7 @@ class BCEWithLogitsLoss(Primitive):
 
 
 class SoftmaxCrossEntropyWithLogits(Primitive):
-    """Cross entropy of the probabilities ``softmax(logits)`` with target probabilities, and its slope.
+    """Cross entropy of the probabilities ``softmax(logits)`` with target probabilities, and its derivative.
 
     ``ops.SoftmaxCrossEntropyWithLogits()(logits, labels)``, both of shape (N, C), gives the loss of each sample,
     shape (N,), and its derivative by the logits, shape (N, C).
@@ -388,7 +388,7 @@ class SoftmaxCrossEntropyWithLogits(Primitive):
     Raises
     ------
     ValueError
-        If the shapes are others.
+        If the shapes do not fit.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What convolutions share: checks of their operands, and the product of all windows with all kernels."""
+"""Shared by convolutions: checks of their operands, and the product of all windows with all kernels."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def grouped(name: str, groups: Any, x: Tensor, w: Tensor, n: int, channels: int 
 
 
 def correlated(x: Tensor, w: Tensor, axes: tuple[Windows, ...], groups: int) -> Tensor:
-    """Products of all windows with all kernels: one product of (stacks of) matrices."""
+    """Multiply all windows by all kernels: one product of (stacks of) matrices."""
     counts = tuple([a.number for a in axes])
     stack, outputs = x.shape[: -len(axes) - 1], w.shape[0]
     depth, places = math.prod(w.shape[1:]), math.prod(counts)

@@ -1,6 +1,6 @@
-"""Directions of vectors: what does not depend on their length, which may be anything.
+"""Directions of vectors: functions that do not depend on the lengths of vectors, which may be anything.
 
-Vectors with elements above 1 are first divided by their largest one. That number is a constant of the derivative:
+Vectors with elements above 1 are first divided by their largest element. This number is a constant of the derivative:
 the results do not depend on it, so neither do derivatives, and squares of large elements do not overflow.
 """
 
@@ -25,7 +25,7 @@ _RSQRT, _SQRT, _SQUARE = OP["rsqrt"], OP["sqrt"], OP["square"]
 
 
 def _scaled(x: Tensor, axes: tuple[int, ...]) -> tuple[Tensor, Tensor]:
-    """Vectors along the axes with elements up to 1, and the numbers they were divided by."""
+    """Vectors along the axes with elements up to 1, and their divisors."""
     if not x.size:
         return x, _engine.convert(1, x._typenum)
     scale = clamp(_engine.apply(_MAX, (axes, True), _engine.unary(_ABS, _engine.stop(x))), min=1)
@@ -42,7 +42,7 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Tens
     dim : int, default 1
         The axis along which the vectors lie, counted after broadcasting.
     eps : float, default 1e-8
-        The least that is divided by, positive: next to a vector of zeros the cosine is 0.
+        The least divisor, positive: next to a vector of zeros the cosine is 0.
 
     Returns
     -------
@@ -54,7 +54,7 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Tens
     ValueError
         If the shapes do not broadcast, or `eps` is not positive.
     numpy.exceptions.AxisError
-        If there is no such axis.
+        If the axis does not exist.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def _cosine(name: str, first: Any, second: Any, dim: int, eps: float) -> Tensor:
     axes = (one_axis(name, dim, shape),)
     (x, x_scale), (y, y_scale) = _scaled(expanded(x, shape), axes), _scaled(expanded(y, shape), axes)
     lengths = _length(x, axes) * _length(y, axes)
-    least = clamp(eps / x_scale / y_scale, min=np.finfo(x.dtype.numpy).tiny)  # not 0, however long the other one is
+    least = clamp(eps / x_scale / y_scale, min=np.finfo(x.dtype.numpy).tiny)  # not 0, however long the other vector is
     return to_shape(total(x * y, axes, True) / clamp(lengths, min=least), dropped(shape, axes))
 
 
@@ -86,7 +86,7 @@ def _length(x: Tensor, axes: tuple[int, ...]) -> Tensor:
 def cosine_embedding_loss(
     input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: str = "mean"
 ) -> Tensor:
-    """Draw the directions of vectors together, or apart.
+    """Loss that draws the directions of vectors together, or apart.
 
     ``1 - cos`` where the target is 1, ``max(0, cos - margin)`` where it is -1.
 
@@ -99,7 +99,7 @@ def cosine_embedding_loss(
     margin : float, default 0.0
         From -1 to 1: directions apart with a cosine below it cost nothing.
     reduction : {'mean', 'sum', 'none'}, default 'mean'
-        What is done with the loss of each pair.
+        The reduction of the losses of all pairs.
 
     Returns
     -------
@@ -143,7 +143,7 @@ class L2Normalize(Primitive):
     axis : int or tuple of int, default 0
         The axes along which the vectors lie.
     epsilon : float, default 1e-4
-        The least square of a length that is divided by, positive.
+        The least squared length to divide by, positive.
 
     Raises
     ------

@@ -28,12 +28,12 @@ def kl_div(logits: Any, labels: Any, reduction: str = "mean", *, log_target: boo
     logits : Tensor
         Logarithms of the predicted probabilities.
     labels : Tensor
-        The probabilities that are the target, of a shape that broadcasts. One that is 0 costs nothing.
+        The target probabilities, of a shape that broadcasts. A probability of 0 costs nothing.
     reduction : {'mean', 'sum', 'none', 'batchmean'}, default 'mean'
-        What is done with the elementwise loss. 'batchmean' divides the sum by the length of the first axis, which
-        makes it the divergence of mathematics.
+        The reduction of the elementwise loss. 'batchmean' divides the sum by the length of the first axis, which gives
+        the divergence of mathematics.
     log_target : bool, default False
-        Whether `labels` holds logarithms of the probabilities.
+        True if `labels` holds logarithms of the probabilities.
 
     Returns
     -------
@@ -88,15 +88,15 @@ def gaussian_nll_loss(
     x : Tensor
         The predicted mean.
     target : Tensor
-        What was observed, of a shape that broadcasts.
+        The observed values, of a shape that broadcasts.
     var : Tensor
-        The predicted variance: of the shape of `x`, of that shape without its last axis, or of one that broadcasts.
+        The predicted variance: of the shape of `x`, of this shape without its last axis, or of a shape that broadcasts.
     full : bool, default False
-        Whether the constant ``0.5 * log(2 * pi)`` is added.
+        True to add the constant ``0.5 * log(2 * pi)``.
     eps : float, default 1e-6
-        The smallest variance, positive. Below it the loss does not depend on `var`, and its slope is 0.
+        The smallest variance, positive. Below it the loss does not depend on `var`, and its derivative is 0.
     reduction : {'mean', 'sum', 'none'}, default 'mean'
-        What is done with the elementwise loss.
+        The reduction of the elementwise loss.
 
     Returns
     -------
@@ -137,7 +137,7 @@ class KLDivLoss(Primitive):
     Parameters
     ----------
     reduction : {'mean', 'batchmean', 'sum', 'none'}, default 'mean'
-        What is returned of the terms of all elements.
+        The reduction of the elementwise loss.
 
     Raises
     ------

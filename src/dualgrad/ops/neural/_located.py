@@ -1,4 +1,4 @@
-"""Primitive classes of max pooling that also tell where the maxima are."""
+"""Primitive classes of max pooling that also return the positions of the maxima."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ __all__ = ["MaxPool3DWithArgmax", "MaxPoolWithArgmax", "MaxPoolWithArgmaxV2"]
 class MaxPoolWithArgmax(_Pool):
     """Largest element of every window and its position, which counts channels too.
 
-    ``ops.MaxPoolWithArgmax(kernel_size=1, strides=1)(x)`` gives the maxima of `MaxPool`, and Int32 positions
-    ``(c * H + i) * W + j`` in an image of several channels; of several maxima that of the first.
+    ``ops.MaxPoolWithArgmax(kernel_size=1, strides=1)(x)`` gives the maxima of `MaxPool`, and Int32 positions ``(c * H +
+    i) * W + j`` in an image of several channels; of several maxima the first position.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ class MaxPoolWithArgmaxV2(_Located):
     dilation : int or tuple of int, default (1, 1)
         The step from element to element of a window.
     ceil_mode : bool, default False
-        Whether there may be a last window that begins in the image but does not end in it.
+        True to allow a last window that begins in the image but does not end in it.
     argmax_type : {int32, int64}, default int64
         The type of the positions ``i * W + j``.
 

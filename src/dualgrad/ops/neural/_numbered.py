@@ -1,4 +1,4 @@
-"""Which image of a batch each region or box is of."""
+"""The image in the batch to which each region or box belongs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ...tensor import Tensor
 
 
 def _checked(numbers: np.ndarray, count: int, caller: str, what: str) -> np.ndarray:
-    """Numbers of images as integers; one that no image has is an error."""
+    """Numbers of images as integers; an error for a number out of range."""
     found = np.rint(numbers)
     wrong = ~((found >= 0) & (found < count))
     if wrong.any():

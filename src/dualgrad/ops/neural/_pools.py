@@ -1,4 +1,4 @@
-"""Windows that are reduced to their largest element or average, and primitive classes of pooling."""
+"""Windows reduced to their largest element or average, and primitive classes of pooling."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ARGMAX, _MAX = OP["argmax"], OP["reduce_max"]
 
 
 def _largest(x: Tensor, axes: tuple[Windows, ...], positions: bool) -> Any:
-    """The largest element of every window, and where it is in the image."""
+    """The largest element of every window, and its position in the image."""
     if x.dtype.is_bool or x.dtype.is_complex:
         raise TypeError(f"max_pool: the input is {x.dtype}, which has no order; expected real numbers")
     places = ALL_AXES[x.ndim][-len(axes) :]
@@ -33,7 +33,7 @@ def _largest(x: Tensor, axes: tuple[Windows, ...], positions: bool) -> Any:
     kernel, counts = [a.kernel for a in axes], [a.number for a in axes]
     column = to_shape(_engine.stop(met), (*x.shape[: places[0]], math.prod(kernel), *counts))
     tap = _engine.apply(_ARGMAX, (places[0], False), column)
-    # the position of element `tap` of a window: that of its first element, and how far the tap is from there
+    # the position of element `tap` of a window: of its first element, plus the distance of the tap from it
     first = steps = np.zeros((), np.int64)
     for a, length in zip(axes, x.shape[-len(axes) :], strict=True):
         at = a.positions()
@@ -43,7 +43,7 @@ def _largest(x: Tensor, axes: tuple[Windows, ...], positions: bool) -> Any:
 
 
 def _averages(x: Tensor, axes: tuple[Windows, ...], count_padding: bool, divisor: Any = None) -> Tensor:
-    """The sum of every window, divided by a number or by how many elements it has."""
+    """The sum of every window, divided by a number or by its number of elements."""
     sums = total(windows(x, axes), ALL_AXES[x.ndim][-len(axes) :], False)
     if divisor is not None and real_number("avg_pool", "divisor_override", divisor):
         return sums / divisor
@@ -125,7 +125,7 @@ class AvgPool(_Pool):
         The size of a window, and the step from window to window.
     pad_mode : {'valid', 'same'}, default 'valid'
         'valid': only windows inside. 'same': the output has the length of the input divided by the stride, rounded up;
-        what is outside of the image does not count.
+        elements outside of the image do not count.
     data_format : {'NCHW'}, default 'NCHW'
         The order of the axes.
 
@@ -182,11 +182,11 @@ class MaxPool3D(_Pool3D):
         The size of a window, and the step from window to window.
     pad_mode : {'valid', 'same', 'pad'}, default 'VALID'
         In small or capital letters. 'valid': only windows inside. 'same': the output has the length of the input
-        divided by the stride, rounded up. 'pad': windows reach out of the image as far as `pad_list` says.
+        divided by the stride, rounded up. 'pad': windows reach out of the image by `pad_list`.
     pad_list : int or tuple of int, default 0
         On all sides, or on both sides of each axis, or before and behind each axis; at most half a window.
     ceil_mode : bool, optional
-        Whether there may be a last window that does not end in the image.
+        True to allow a last window that does not end in the image.
     data_format : {'NCDHW'}, default 'NCDHW'
         The order of the axes.
 
@@ -228,15 +228,15 @@ class AvgPool3D(_Pool3D):
     kernel_size, strides, data_format
         As in `MaxPool3D`.
     pad_mode : {'valid', 'same', 'pad'}, default 'valid'
-        As in `MaxPool3D`; zeros are added for 'same' too.
+        As in `MaxPool3D`; zeros are added for 'same', too.
     pad : int or tuple of int, default 0
         Zeros added with 'pad'; as `pad_list` in `MaxPool3D`.
     ceil_mode : bool, default False
         As in `MaxPool3D`.
     count_include_pad : bool, default True
-        Whether zeros that are added count as elements of the window.
+        True if added zeros count as elements of the window.
     divisor_override : int, default 0
-        What sums are divided by instead of the number of elements; 0 stands for that number.
+        The divisor of sums instead of the number of elements; 0 stands for the latter.
 
     Raises
     ------

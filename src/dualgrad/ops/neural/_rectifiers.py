@@ -1,7 +1,7 @@
 """Activation functions made of pieces: rectifiers; `_thresholds.py` has limits and thresholds.
 
-Each is a choice between formulas by `where`, so the piece that is not taken adds exactly nothing, whatever it would
-overflow to. At a joint with a kink the slope is that of the piece at the lower end, as for `relu`; limits of an
+Each chooses between formulas by `where`, so the piece that is not taken adds exactly nothing, even if it would
+overflow. At a joint with a kink the derivative is taken from the piece at the lower end, as for `relu`; limits of an
 interval count as inside, as for `clamp`.
 """
 
@@ -32,7 +32,7 @@ def elu(x: Any, alpha: float | Tensor = 1.0) -> Tensor:
     x : Tensor or numpy.ndarray
         Any shape; integers become float32.
     alpha : float or Tensor, default 1.0
-        The limit far below 0 is -alpha; the slope at 0 is alpha.
+        The limit far below 0 is -alpha; the derivative at 0 is alpha.
 
     Returns
     -------
@@ -61,7 +61,7 @@ def selu(x: Any) -> Tensor:
     Returns
     -------
     Tensor
-        The slope at 0 is that of the left piece, 1.7581.
+        The derivative at 0 is taken from the left piece, 1.7581.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def celu(x: Any, alpha: float = 1.0) -> Tensor:
     Returns
     -------
     Tensor
-        The slope at 0 is 1 from both sides.
+        The derivative at 0 is 1 from both sides.
 
     Raises
     ------
@@ -132,7 +132,7 @@ def leaky_relu(x: Any, alpha: float = 0.2) -> Tensor:
 
 
 def prelu(input: Any, weight: Any) -> Tensor:
-    """Leaky rectifier with slopes that are learned: x above 0, ``weight * x`` below.
+    """Leaky rectifier with trained slopes: x above 0, ``weight * x`` below.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def prelu(input: Any, weight: Any) -> Tensor:
     Raises
     ------
     ValueError
-        If there is neither one slope nor one for each channel.
+        If there is neither one slope nor one slope for each channel.
 
     Examples
     --------
@@ -181,7 +181,7 @@ def relu6(x: Any) -> Tensor:
     Returns
     -------
     Tensor
-        The slope is 0 at 0, as for `relu`, and 1 at 6, which counts as inside.
+        The derivative is 0 at 0, as for `relu`, and 1 at 6, which counts as inside.
 
     Examples
     --------

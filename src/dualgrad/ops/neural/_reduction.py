@@ -1,4 +1,4 @@
-"""What the losses share: checks of their arguments, and the reduction of elementwise losses."""
+"""Shared by the losses: checks of their arguments, and the reduction of elementwise losses."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from ..math.reductions import mean
 
 
 def check_reduction(name: str, reduction: Any) -> None:
-    """Raise ValueError for a reduction that is none."""
+    """Raise ValueError for an unknown reduction."""
     if not one_of(reduction, ("mean", "sum", "none")):
         raise ValueError(f"{name}: reduction is {reduction!r}; expected 'mean', 'sum' or 'none'")
 
 
 def reduce_loss(loss: Tensor, reduction: str) -> Tensor:
-    """The elementwise loss itself, its sum or its mean."""
+    """Return the elementwise loss itself, its sum or its mean."""
     if reduction == "mean":
         return mean(loss)
     return total(loss, ALL_AXES[loss.ndim], False) if reduction == "sum" else loss
@@ -32,7 +32,7 @@ def positive(name: str, what: str, value: float) -> None:
 
 
 def same_or_broadcast(name: str, first: str, x: Tensor, second: str, y: Tensor) -> tuple[int, ...] | None:
-    """The shape to which two different ones broadcast; raise ValueError for shapes that do not."""
+    """Return the shape to which two different shapes broadcast; raise ValueError for shapes that do not."""
     if x.shape != y.shape:
         try:
             return np.broadcast_shapes(x.shape, y.shape)

@@ -1,7 +1,7 @@
-"""Sliding windows: how they lie along the axes of an image, and their elements as axes of their own.
+"""Sliding windows: their layout along the axes of an image, and their elements as axes of their own.
 
 The elements that a kernel meets are slices of the padded image, one for each place in the kernel, taken axis after
-axis. Slices and their transposes are exact, so whatever is made of the windows has derivatives of every order.
+axis. Slices and their transposes are exact, so functions of the windows have derivatives of every order.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _CONCAT, _SLICE, _UNSLICE = OP["concat"], OP["slice"], OP["unslice"]
 
 
 class Windows(NamedTuple):
-    """How windows lie along one axis.
+    """The layout of windows along one axis.
 
     Attributes
     ----------
@@ -29,7 +29,7 @@ class Windows(NamedTuple):
     low, high
         Elements added to the image in front and behind.
     number
-        How many windows there are.
+        The number of windows.
     """
 
     kernel: int
@@ -51,7 +51,7 @@ class Windows(NamedTuple):
 
 
 def numbers(name: str, what: str, value: Any, n: int, least: int = 1) -> tuple[int, ...]:
-    """A setting for each of n axes, given as one int for all or a tuple of them."""
+    """Return a setting for each of n axes, given as one int for all or a tuple of n ints."""
     given = tuple(value) if isinstance(value, tuple | list) else (value,) * n
     if len(given) != n:
         raise ValueError(f"{name}: {what} is {value}; expected an int or {n} of them")
@@ -67,7 +67,7 @@ def one_number(name: str, what: str, value: Any, least: int = 1) -> int:
 
 
 def margins(name: str, padding: Any, n: int) -> tuple[tuple[int, int], ...]:
-    """What is added before and behind each of n axes: one int, n of them, or 2 n of them."""
+    """The elements to add before and behind each of n axes, given as one int, n ints, or 2 n ints."""
     if isinstance(padding, tuple | list) and len(padding) == 2 * n:
         found = numbers(name, "padding", padding, 2 * n, 0)
         return tuple(zip(found[::2], found[1::2], strict=True))
@@ -82,7 +82,7 @@ def margins(name: str, padding: Any, n: int) -> tuple[tuple[int, int], ...]:
 
 
 def padding_of(name: str, pad_mode: Any, padding: Any, n: int) -> tuple[str, tuple[tuple[int, int], ...]]:
-    """The kind of padding, and what is added where it is 'pad'; other kinds take no number."""
+    """The kind of padding, and the elements to add for 'pad'; other kinds take no number."""
     mode = pad_mode.lower() if isinstance(pad_mode, str) else pad_mode
     if not one_of(mode, ("valid", "same", "pad")):
         raise ValueError(f"{name}: pad_mode is {pad_mode!r}; expected 'valid', 'same' or 'pad'")
@@ -104,8 +104,8 @@ def laid(
 ) -> tuple[Windows, ...]:
     """The windows along axes of the given lengths.
 
-    `pad_mode` is 'valid' (nothing added), 'same' (so much that there is a window for every stride begun) or 'pad' (what
-    `padding` says). `ceil_mode` adds a last window that begins inside but does not end there.
+    `pad_mode` is 'valid' (nothing added), 'same' (enough for a window for every stride begun) or 'pad' (`padding`
+    elements). `ceil_mode` adds a last window that begins inside but does not end there.
     """
     n, ceil_mode = len(lengths), truth_value(name, "ceil_mode", ceil_mode)
     strides, dilations = numbers(name, "stride", stride, n), numbers(name, "dilation", dilation, n)
@@ -132,7 +132,7 @@ def laid(
 
 
 def padded(x: Tensor, axes: tuple[Windows, ...], fill: float) -> Tensor:
-    """The image with as much added around its last axes as the windows need."""
+    """Pad the last axes of an image as the windows need."""
     lead, shape = x.ndim - len(axes), list(x.shape)
     spec = [(0, m, 1) for m in shape]
     for k, a in enumerate(axes, lead):
@@ -151,12 +151,12 @@ def padded(x: Tensor, axes: tuple[Windows, ...], fill: float) -> Tensor:
 def windows(x: Tensor, axes: tuple[Windows, ...], fill: float = 0.0) -> Tensor:
     """The windows over the last axes: (..., *lengths) becomes (..., *kernel, *counts).
 
-    So the axes of the kernel are where those of the image were.
+    So the axes of the kernel replace the axes of the image.
     """
     lead = x.ndim - len(axes)
     x = padded(x, axes, fill)
     for done, a in enumerate(axes):
-        place = lead + done  # of the new axis, behind those of the kernel that are there already
+        place = lead + done  # of the new axis, behind the kernel axes that are there already
         x = to_shape(x, (*x.shape[:place], 1, *x.shape[place:]))
         spec = [(0, m, 1) for m in x.shape]
         taps = []
@@ -168,7 +168,7 @@ def windows(x: Tensor, axes: tuple[Windows, ...], fill: float = 0.0) -> Tensor:
 
 
 _AXES = {1: ("L", "NCL"), 2: ("H, W", "NCHW"), 3: ("D, H, W", "NCDHW")}
-"""The axes of images of n dimensions, as they are named, and the name of their order."""
+"""The axes of images of n dimensions by name, and the name of their order."""
 
 
 def image(name: str, x: Tensor, n: int) -> tuple[int, ...]:

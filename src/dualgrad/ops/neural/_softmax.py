@@ -1,4 +1,4 @@
-"""Activation functions along an axis: softmax and its kin, as `_exponentials.py` says, and the gated linear unit."""
+"""Activation functions along an axis: softmax and its kin (see `_exponentials.py`), and the gated linear unit."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SIGMOID, _SLICE = OP["sigmoid"], OP["slice"]
 
 
 def _exponentials(name: str, x: Any, axis: Any, dtype: Any) -> Exponentials:
-    """The exponentials along the axis, a number being the only one of its axis."""
+    """The exponentials along the axis; a number is the only element of its axis."""
     x = floating(name, x)
     if dtype is not None:
         x = _engine.convert(x, type_or(name, dtype, x.dtype).num)
@@ -34,7 +34,7 @@ def softmax(x: Any, axis: int = -1, *, dtype: Any = None, **other: Any) -> Tenso
     axis : int, default -1
         The axis along which the results add up to 1. Also spelled `dim`.
     dtype : type, optional
-        Convert `x` to this type before.
+        Convert `x` to this type first.
 
     Returns
     -------
@@ -69,7 +69,7 @@ def log_softmax(x: Any, axis: int = -1, *, dtype: Any = None, **other: Any) -> T
     axis : int, default -1
         The axis along which the exponentials of the results add up to 1. Also spelled `dim`.
     dtype : type, optional
-        Convert `x` to this type before.
+        Convert `x` to this type first.
 
     Returns
     -------
@@ -96,7 +96,7 @@ def log_softmax(x: Any, axis: int = -1, *, dtype: Any = None, **other: Any) -> T
 def softmin(x: Any, axis: int = -1, *, dtype: Any = None, **other: Any) -> Tensor:
     """``softmax(-x)``: the smallest element has the largest share.
 
-    The parameters are those of `softmax`.
+    The parameters are as in `softmax`.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Which elements of an axis a new one is made of, and with which weights."""
+"""The elements of an axis from which a new element is made, and their weights."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ _ABSORB_MUL = OP["absorb_mul"]
 
 
 class Centres(NamedTuple):
-    """Where elements of the result lie in an image along one axis.
+    """The positions of elements of the result in an image, along one axis.
 
     Attributes
     ----------
     length, size
         Elements of the image and of the result.
     scale
-        Elements of the image for one of the result.
+        The number of elements of the image for one element of the result.
     shift
-        Where the centre of an element is: 0.5, or 0 where first elements, or also last ones, lie on each other.
+        The position of the centre of an element: 0.5, or 0 if first elements, or also last elements, lie on each other.
     """
 
     length: int
@@ -35,7 +35,7 @@ class Centres(NamedTuple):
 
     @staticmethod
     def of(length: int, size: int, corners: bool, half: bool, scale: float | None = None) -> Centres:
-        """Where corners lie on each other, the scale follows from the places between them."""
+        """Make centres. If corners lie on each other, the scale follows from the distances between them."""
         if corners:
             return Centres(length, size, (length - 1) / (size - 1) if size > 1 else 0.0, 0.0)
         return Centres(length, size, length / size if scale is None else scale, 0.5 if half else 0.0)
@@ -46,18 +46,18 @@ class Centres(NamedTuple):
 
 
 Taps = tuple[np.ndarray, np.ndarray | None]
-"""The neighbours of each element of the result, and their weights; None where there is one neighbour of weight 1."""
+"""The neighbours of each element of the result, and their weights; None if there is one neighbour of weight 1."""
 
 
 def nearest(at: Centres, rounded: bool = False) -> Taps:
-    """The element in which a place lies; `rounded`: the one whose number is nearest."""
+    """The element in which a place lies; with `rounded` the element with the nearest number."""
     places = (np.arange(at.size) + at.shift) * at.scale
     found = np.floor(places + 0.5) if rounded else np.floor(places)
     return np.minimum(found, at.length - 1).astype(np.int64), None
 
 
 def linear(at: Centres) -> Taps:
-    """The two elements around a place; before the first centre and behind the last one there is one only."""
+    """The two elements around a place; before the first centre and behind the last one element only."""
     places = np.maximum(at.places(), 0.0)
     first = np.minimum(np.floor(places).astype(np.int64), at.length - 1)
     part = np.where(first < at.length - 1, places - first, 0.0)
@@ -67,8 +67,8 @@ def linear(at: Centres) -> Taps:
 def cubic(at: Centres) -> Taps:
     """The four elements around a place, with the weights of cubic convolution.
 
-    Where centres count, the parameter of the kernel is -0.5, and what is outside of the image has no weight, so that
-    those inside add up to 1. Elsewhere it is -0.75, and ends are repeated.
+    Where centres count, the parameter of the kernel is -0.5, and elements outside of the image have weight 0, so that
+    the other weights add up to 1. Elsewhere it is -0.75, and ends are repeated.
     """
     a = -0.5 if at.shift else -0.75
     places = at.places()

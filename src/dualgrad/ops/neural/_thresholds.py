@@ -25,7 +25,7 @@ def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
     input : Tensor or numpy.ndarray
         Any shape; integers become float32.
     min_val, max_val : float, default -1.0 and 1.0
-        The limits; the slope is 1 inside and there.
+        The limits; the derivative is 1 between them and at them.
 
     Returns
     -------
@@ -61,7 +61,7 @@ def hardsigmoid(input: Any) -> Tensor:
     Returns
     -------
     Tensor
-        The slope is 1/6 between -3 and 3 and there, 0 outside.
+        The derivative is 1/6 from -3 to 3, both included, and 0 outside.
 
     Examples
     --------
@@ -84,7 +84,7 @@ def hardswish(input: Any) -> Tensor:
     Returns
     -------
     Tensor
-        The slope at -3 and 3 is that of the parabola, -1/2 and 3/2.
+        The derivative at -3 and 3 is taken from the parabola, -1/2 and 3/2.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def hardshrink(input: Any, lambd: float = 0.5) -> Tensor:
     input : Tensor or numpy.ndarray
         Any shape; integers become float32.
     lambd : float, default 0.5
-        The threshold; value and slope there are 0.
+        The threshold; value and derivative there are 0.
 
     Returns
     -------
@@ -130,7 +130,7 @@ def softshrink(input: Any, lambd: float = 0.5) -> Tensor:
     input : Tensor or numpy.ndarray
         Any shape; integers become float32.
     lambd : float, default 0.5
-        The threshold, not negative; the slope there is 0.
+        The threshold, not negative; the derivative there is 0.
 
     Returns
     -------
@@ -200,7 +200,7 @@ class SoftShrink(Primitive):
     Parameters
     ----------
     lambd : float, default 0.5
-        By how much elements are moved towards 0.
+        The distance by which elements move towards 0.
 
     Examples
     --------

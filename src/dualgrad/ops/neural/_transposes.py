@@ -1,7 +1,7 @@
-"""Transposed convolutions: what each element of the input adds to the output.
+"""Transposed convolutions: the sum of the contributions of each element of the input to the output.
 
-The input is spread out by the stride and meets flipped kernels, which is a convolution again. What is cut off is cut
-off at the end.
+The input is spread out by the stride and meets flipped kernels, which is a convolution again. The padding is cut off at
+the end.
 """
 
 from __future__ import annotations
@@ -88,12 +88,12 @@ def conv_transpose2d(
     bias : Tensor, optional
         Shape (O,); the type of `input`.
     stride, dilation, groups
-        As in the `conv2d` that it transposes.
+        As in the transposed `conv2d`.
     padding : int or tuple of int, default 0
-        What is cut off on all sides, or (above and below, left and right), or (above, below, left, right).
+        The elements to cut off on all sides, or (above and below, left and right), or (above, below, left, right).
     output_padding : int or tuple of int, default 0
-        What is added below and on the right, less than `stride` or `dilation`: `conv2d` gives the same shape for
-        several shapes of its input, and this chooses among them.
+        The elements to add below and on the right, less than `stride` or `dilation`. `conv2d` gives the same shape for
+        several shapes of its input, and this setting chooses among them.
 
     Returns
     -------
@@ -182,16 +182,16 @@ def conv3d_transpose(
     weight : Tensor
         Shape (C, O / group, KD, KH, KW).
     pad_mode : {'valid', 'same', 'pad'}, default 'valid'
-        'valid': nothing is cut off. 'same': the output has the length of the input times the stride. 'pad': as much is
-        cut off as `padding` says. 'valid' and 'same' end with zeros where kernels are shorter than the stride.
+        'valid': nothing is cut off. 'same': the output has the length of the input times the stride. 'pad': `padding`
+        elements are cut off. 'valid' and 'same' end with zeros where kernels are shorter than the stride.
     padding : int or tuple of int, default 0
-        What is cut off on all sides, or on both sides of each axis, or before and behind each axis.
+        The elements to cut off on all sides, or on both sides of each axis, or before and behind each axis.
     stride, dilation : int or tuple of int, default 1
-        As in the `conv3d` that it transposes.
+        As in the transposed `conv3d`.
     group : int, default 1
         As `groups` in `conv3d`.
     output_padding : int or tuple of int, default 0
-        What is added behind each axis; only with 'pad'.
+        The elements to add behind each axis; only with 'pad'.
 
     Returns
     -------
@@ -225,7 +225,7 @@ def cut_of(
     padding: Any,
     output_padding: Any = 0,
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """What a kind of padding cuts off before and behind each axis, and what it adds."""
+    """The elements that a kind of padding cuts off before and behind each axis, and the elements that it adds."""
     n = len(kernel)
     mode, ends = padding_of(name, pad_mode, padding, n)
     extra = numbers(name, "output_padding", output_padding, n, 0)
@@ -277,7 +277,7 @@ def _transposed(
 
 
 def _flipped(w: Tensor, groups: int) -> Tensor:
-    """Kernels (C, O / groups, ...) of a transposed convolution as (O, C / groups, ...), all axes of them reversed."""
+    """Turn kernels (C, O / groups, ...) of a transposed convolution into (O, C / groups, ...), with reversed axes."""
     c, o, *kernel = w.shape
     spec = ((0, c, 1), (0, o, 1), *[(k - 1, k, -1) for k in kernel])
     w = to_shape(_engine.apply(_SLICE, spec, w), (groups, c // groups, o, *kernel))
@@ -297,7 +297,7 @@ class Conv3DTranspose(Primitive):
     kernel_size : int or tuple of int
         The last lengths of the weight.
     mode : int, default 1
-        Only 1 is there.
+        Only 1 is supported.
     pad_mode : {'valid', 'same', 'pad'}, default 'valid'
         As in `conv3d_transpose`.
     pad, stride, dilation, output_padding : int or tuple of int, default 0, 1, 1 and 0

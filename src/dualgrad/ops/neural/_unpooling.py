@@ -1,4 +1,4 @@
-"""Unpooling: maxima back at their places."""
+"""Unpooling: put maxima back to their places."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["max_unpool1d", "max_unpool2d", "max_unpool3d"]
 def max_unpool1d(
     x: Any, indices: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
 ) -> Tensor:
-    """Put maxima back to where they were, with zeros elsewhere: undoes `max_pool1d` with positions.
+    """Put maxima back to their positions, with zeros elsewhere: undoes `max_pool1d` with positions.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def max_unpool1d(
     Returns
     -------
     Tensor
-        Where several maxima have one position, their mean is there.
+        Where several maxima have one position, it holds their mean.
 
     Raises
     ------
@@ -63,7 +63,7 @@ def max_unpool1d(
 def max_unpool2d(
     x: Any, indices: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
 ) -> Tensor:
-    """Put maxima back to where they were, with zeros elsewhere: undoes `max_pool2d` with positions.
+    """Put maxima back to their positions, with zeros elsewhere: undoes `max_pool2d` with positions.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def max_unpool2d(
     Returns
     -------
     Tensor
-        Where several maxima have one position, their mean is there.
+        Where several maxima have one position, it holds their mean.
 
     Raises
     ------
@@ -106,7 +106,7 @@ def max_unpool2d(
 def max_unpool3d(
     x: Any, indices: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
 ) -> Tensor:
-    """Put maxima back to where they were, with zeros elsewhere: undoes `max_pool3d` with positions.
+    """Put maxima back to their positions, with zeros elsewhere: undoes `max_pool3d` with positions.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def max_unpool3d(
     Returns
     -------
     Tensor
-        Where several maxima have one position, their mean is there.
+        Where several maxima have one position, it holds their mean.
 
     Raises
     ------

@@ -1,8 +1,8 @@
-"""Activation functions: smooth ones here, those made of pieces in `_rectifiers.py`, softmax in `_softmax.py`.
+"""Activation functions: smooth ones here, piecewise ones in `_rectifiers.py`, softmax in `_softmax.py`.
 
-`relu`, `sigmoid`, `tanh` and the class `Softplus` are rows of the table. What is here is composed, in forms
-that neither overflow nor cancel: the normal distribution function by erfc, the tanh form of GELU by the
-sigmoid it equals, and what is small for small x by formulas that are small factor by factor.
+`relu`, `sigmoid`, `tanh` and the class `Softplus` are rows of the table. The functions here are composed, in forms that
+neither overflow nor cancel: the normal distribution function by erfc, the tanh form of GELU by an equal sigmoid, and
+functions that are small for small x by formulas whose factors are small.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def softplus(x: Any, beta: float = 1, threshold: float = 20) -> Tensor:
     beta : float, default 1
         Sharpness, not 0.
     threshold : float, default 20
-        Where ``beta * x`` is larger, the result is x. Thresholds of 20 and more do nothing: the formula does not
+        Where ``beta * x`` is larger, the result is x. Thresholds of 20 and more have no effect: the formula does not
         overflow, and differs from x by less than 1e-8 there.
 
     Returns
@@ -199,7 +199,7 @@ def softsign(x: Any) -> Tensor:
     """
     x = floating("softsign", x)
     size = _engine.unary(_ABS, x)
-    rest = _engine.unary(_RECIPROCAL, size + 1)  # what is missing to 1: its slope is exact however large x is
+    rest = _engine.unary(_RECIPROCAL, size + 1)  # 1 - result: its derivative is exact however large x is
     return where(_engine.binary_op(_LT, size, 1), x * rest, _engine.unary(_SIGN, x) * (1 - rest))
 
 

@@ -97,7 +97,7 @@ def pixel_unshuffle(input: Any, downscale_factor: int) -> Tensor:
 
 
 def channel_shuffle(x: Any, groups: int) -> Tensor:
-    """Deal the channels of groups out in turn: channel j of group i becomes channel i of group j.
+    """Take the channels of groups in turn: channel j of group i becomes channel i of group j.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def channel_shuffle(x: Any, groups: int) -> Tensor:
 
 
 def space_to_batch_nd(input_x: Any, block_size: Any, paddings: Any) -> Tensor:
-    """Cut an image into blocks, and stack the elements at one place of their blocks as a sample.
+    """Cut an image into blocks; the elements at the same place of all blocks become a sample.
 
     Parameters
     ----------
@@ -141,12 +141,12 @@ def space_to_batch_nd(input_x: Any, block_size: Any, paddings: Any) -> Tensor:
     block_size : int or tuple of int
         The lengths of a block, for the last axes.
     paddings : tuple of pairs of int
-        How many zeros are added before and behind each of these axes; then the block divides it.
+        The zeros to add before and behind each of these axes, so that the block divides it.
 
     Returns
     -------
     Tensor
-        Shape (N b, C, ...) with b the number of elements of a block; lengths are divided by those of the block.
+        Shape (N b, C, ...) with b the number of elements of a block; lengths are divided by the lengths of the block.
 
     Raises
     ------
@@ -186,7 +186,7 @@ def batch_to_space_nd(input_x: Any, block_shape: Any, crops: Any) -> Tensor:
     block_shape : int or tuple of int
         The lengths of a block, for the last axes.
     crops : tuple of pairs of int
-        How much is cut off before and behind each of these axes at the end.
+        The elements to cut off before and behind each of these axes at the end.
 
     Returns
     -------
@@ -276,7 +276,7 @@ class _Blocks(Primitive):
 
 
 class SpaceToDepth(_Blocks):
-    """The elements of blocks as channels, those of one place together: ``ops.SpaceToDepth(block_size)(x)``.
+    """Elements of blocks as channels, the channels of one place together: ``ops.SpaceToDepth(block_size)(x)``.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Boxes of detectors: their offsets from anchors, their overlaps, and whether they lie in an image.
+"""Boxes of detectors: their offsets from anchors, their overlaps, and a check that they lie in an image.
 
 A box is a row (x0, y0, x1, y1): the columns and rows of its first and its last pixel. It is x1 - x0 + 1 pixels wide.
 """
@@ -27,7 +27,7 @@ _ZEROS, _ONES = (0.0, 0.0, 0.0, 0.0), (1.0, 1.0, 1.0, 1.0)
 
 
 def bounding_box_encode(anchor_box: Any, groundtruth_box: Any, means: Any = _ZEROS, stds: Any = _ONES) -> Tensor:
-    """How far boxes are from anchors: shifts in sizes of the anchor, and logarithms of the ratios of sizes.
+    """Offsets of boxes from anchors: shifts in sizes of the anchor, and logarithms of the ratios of sizes.
 
     For an anchor with centre (x, y), width w and height h, and a box with x', y', w', h', these are
     ((x' - x) / w, (y' - y) / h, log(w' / w), log(h' / h)), less `means` and divided by `stds` (R. Girshick et al.,
@@ -40,7 +40,7 @@ def bounding_box_encode(anchor_box: Any, groundtruth_box: Any, means: Any = _ZER
     groundtruth_box : Tensor
         Boxes, of the shape and type of the anchors.
     means, stds : tuple of four float
-        What is subtracted from the offsets, and what they are divided by then.
+        The numbers to subtract from the offsets, and then the divisors.
 
     Returns
     -------
@@ -52,7 +52,7 @@ def bounding_box_encode(anchor_box: Any, groundtruth_box: Any, means: Any = _ZER
     ValueError
         If the shapes differ or are not (N, 4).
     TypeError
-        If the types differ or are no float types, or `means` or `stds` are not four numbers.
+        If the types differ or are not float types, or `means` or `stds` are not four numbers.
 
     Examples
     --------
@@ -87,19 +87,20 @@ def bounding_box_decode(
     means, stds : tuple of four float
         Offsets are multiplied by `stds`, then `means` are added.
     wh_ratio_clip : float, default 0.016
-        A box is at least so many times as wide and as high as its anchor, and at most one over it.
+        A box is at least `wh_ratio_clip` times as wide and as high as its anchor, and at most ``1 / wh_ratio_clip``
+        times.
 
     Returns
     -------
     Tensor
-        Boxes, of the shape and type of the anchors. Where a limit holds the slope is 0.
+        Boxes, of the shape and type of the anchors. Where a limit holds the derivative is 0.
 
     Raises
     ------
     ValueError
         If the shapes differ or are not (N, 4), or `wh_ratio_clip` is not positive.
     TypeError
-        If the types differ or are no float types, or settings are not as many numbers as said.
+        If the types differ or are not float types, or a setting does not have the stated number of entries.
 
     Examples
     --------
@@ -115,7 +116,7 @@ def bounding_box_decode(
 
 
 def check_valid(bboxes: Any, img_metas: Any) -> Tensor:
-    """Whether boxes lie in an image.
+    """True for each box that lies in an image.
 
     Parameters
     ----------
@@ -132,7 +133,7 @@ def check_valid(bboxes: Any, img_metas: Any) -> Tensor:
     Raises
     ------
     ValueError
-        If the shapes are others.
+        If the shapes do not fit.
     TypeError
         If a type is Bool or complex.
 
@@ -148,7 +149,7 @@ def check_valid(bboxes: Any, img_metas: Any) -> Tensor:
 
 
 def iou(anchor_boxes: Any, gt_boxes: Any, mode: str = "iou") -> Tensor:
-    """The share that each two boxes have in common: intersection over union, or over foreground.
+    """Overlap of each two boxes: intersection over union, or over foreground.
 
     Parameters
     ----------
@@ -157,24 +158,24 @@ def iou(anchor_boxes: Any, gt_boxes: Any, mode: str = "iou") -> Tensor:
     gt_boxes : Tensor
         Boxes, shape (M, 4), of the same type.
     mode : {'iou', 'iof'}, default 'iou'
-        The area in common is divided by the area of the union, or by that of the box of `gt_boxes`; to either 1e-10
-        is added.
+        The area of the intersection is divided by the area of the union, or by the area of the box of `gt_boxes`; 1e-10
+        is added to both divisors.
 
     Returns
     -------
     Tensor
-        Shape (M, N). Where two boxes do not meet the slope is 0.
+        Shape (M, N). Where two boxes do not meet the derivative is 0.
 
     Raises
     ------
     ValueError
-        If the shapes or the mode are others.
+        If the shapes do not fit, or for another mode.
     TypeError
-        If the types differ or are no float types.
+        If the types differ or are not float types.
 
     Notes
     -----
-    The derivative is that of the formula, so that it serves as a loss. MindSpore's is 0 here.
+    The derivative is exact, so the function serves as a loss. In MindSpore the derivative is 0.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Clipping: gradients made shorter together."""
+"""Clipping: scale gradients down together."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def clip_by_global_norm(x: Any, clip_norm: Any = 1.0, use_norm: Any = None) -> t
     clip_norm : float or Tensor, default 1.0
         The limit, positive.
     use_norm : float or Tensor, optional
-        The common norm, where it is known already.
+        The common norm, if it is known already.
 
     Returns
     -------

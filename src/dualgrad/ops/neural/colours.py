@@ -1,8 +1,8 @@
 """Colours of images: red, green and blue against hue, saturation and value.
 
-Hue is a part of a turn, from 0 at red over 1/3 at green and 2/3 at blue to 1 at red again; value is the largest of the
-three colours, and saturation the part of it by which it is above the smallest (A. R. Smith, Color gamut transform
-pairs, 1978).
+Hue is a part of a turn, from 0 at red over 1/3 at green and 2/3 at blue to 1 at red again. Value is the largest of the
+three colours. Saturation is the share of it by which it exceeds the smallest (A. R. Smith, Color gamut transform pairs,
+1978).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["HSVToRGB", "RGBToHSV"]
 
 
 def _channels(name: str, x: Any, axes: int) -> tuple[Tensor, list[Tensor]]:
-    """An image, and its three channels; in Float32 at least."""
+    """An image, and its three channels, at least in Float32."""
     x = operand(name, x)
     if not x.dtype.is_float:
         raise TypeError(f"{name}: the image has type {x.dtype}; expected Float16, Float32 or Float64")
@@ -42,15 +42,15 @@ class RGBToHSV(Primitive):
     """Hue, saturation and value of red, green and blue: ``ops.RGBToHSV()(images)``.
 
     Operand and result have shape (..., 3) and one float type. Where the colours are equal, the hue is 0; where the
-    largest is not positive, the saturation is 0. Colours that tie share the slope of value and saturation; that of the
-    hue is that of the first.
+    largest is not positive, the saturation is 0. Colours that tie share the gradient of value and saturation; the
+    gradient of the hue goes to the first.
 
     Raises
     ------
     ValueError
         If the last axis does not have length 3.
     TypeError
-        If the type is no float type.
+        If the type is not a float type.
 
     Examples
     --------
@@ -66,7 +66,7 @@ class RGBToHSV(Primitive):
         x, (red, green, blue) = _channels("RGBToHSV", images, 0)
         value = maximum(maximum(red, blue), green)
         span = value - minimum(minimum(red, blue), green)
-        # Divisors that count for nothing are 1, so that slopes are finite.
+        # Divisors without effect are 1, so that derivatives are finite.
         saturation = where(value <= 0, 0.0, span / where(value <= 0, 1.0, value))
         sixth = 1.0 / (6.0 * where(span == 0, 1.0, span))
         from_red, from_green = sixth * (green - blue), sixth * (blue - red) + 1 / 3
@@ -84,9 +84,9 @@ class HSVToRGB(Primitive):
     Raises
     ------
     ValueError
-        If the shape is another.
+        If the shape does not fit.
     TypeError
-        If the type is no float type.
+        If the type is not a float type.
 
     Examples
     --------
@@ -105,7 +105,7 @@ class HSVToRGB(Primitive):
         sector = floor(turned)
         distance = magnitude(turned)
         middle = chroma * (1.0 - magnitude(distance - 2.0 * floor(0.5 * distance) - 1.0))
-        unknown = sector != sector  # a hue that is no number leaves no colour
+        unknown = sector != sector  # a hue of nan leaves no colour
         outside = (sector < 0) | (sector > 5)
         least = value - chroma
 

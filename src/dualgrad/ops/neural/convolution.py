@@ -1,6 +1,6 @@
 """Convolutions, as sums of products: the windows as a matrix, times the kernels as a matrix.
 
-What is called convolution here is a correlation, as in all of machine learning: the kernel is not flipped.
+As in all of machine learning, convolution means correlation here: the kernel is not flipped.
 """
 
 from __future__ import annotations
@@ -92,14 +92,14 @@ def conv2d(
     stride : int or tuple of int, default 1
         The step from window to window, for both axes or for each.
     pad_mode : {'valid', 'same', 'pad'}, default 'valid'
-        'valid': only windows inside. 'same': zeros are added around, the odd one behind, so that the output has the
+        'valid': only windows inside. 'same': zeros are added around, an odd zero behind, so that the output has the
         length of the input divided by the stride, rounded up. 'pad': `padding` zeros are added.
     padding : int or tuple of int, default 0
         Zeros added on all sides, or (above and below, left and right), or (above, below, left, right).
     dilation : int or tuple of int, default 1
         The step from element to element of a window.
     groups : int, default 1
-        Input and output channels are divided into so many groups, each with kernels of its own.
+        The number of groups of input and output channels, each with kernels of its own.
 
     Returns
     -------
@@ -227,7 +227,7 @@ class Conv2D(_Convolution):
     kernel_size : int or tuple of int
         The last lengths of the weight.
     mode : int, default 1
-        Only 1 is there.
+        Only 1 is supported.
     pad_mode : {'valid', 'same', 'pad'}, default 'valid'
         As in `conv2d`.
     pad, stride, dilation : int or tuple of int, default 0, 1 and 1

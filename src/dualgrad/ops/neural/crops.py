@@ -1,9 +1,9 @@
 """Crops: boxes cut from images and resized.
 
 A pixel of a crop lies at a place in the image. `bilinear` is linear between the centres of the image's pixels, so its
-slope by a box is that of the cell in which the place lies; at a border between cells the cell behind it counts, at the
-last pixel the cell before it. The other methods take whole pixels, or places that are made from whole numbers: their
-slope by a box is 0.
+derivative by a box is the derivative within the cell around the place. At a border between cells the cell behind it
+counts, at the last pixel the cell before it. The other methods take whole pixels, or places computed from whole
+numbers: their derivative by a box is 0.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _ABSORB_MUL = OP["absorb_mul"]
 _METHODS = ("bilinear", "nearest", "bilinear_v2")
 
 Tap = tuple[Tensor, Tensor]
-"""Along one axis: the pixels that are met, (N, length), and their weights."""
+"""Along one axis: the pixels to read, (N, length), and their weights."""
 
 
 def crop_and_resize(
@@ -40,24 +40,24 @@ def crop_and_resize(
     method: str = "bilinear",
     extrapolation_value: float = 0.0,
 ) -> Tensor:
-    """Cut boxes from images, and give them all one size.
+    """Cut boxes from images, and resize all to one size.
 
     Parameters
     ----------
     image : Tensor
         Images, shape (B, H, W, C), a real type.
     boxes : Tensor
-        Boxes (y1, x1, y2, x2), shape (N, 4), type Float32 or Float64: 0 is the centre of the first pixel, 1 that of the
-        last one. Where y1 is above y2 the crop is upside down, where x1 is above x2 it is mirrored.
+        Boxes (y1, x1, y2, x2), shape (N, 4), type Float32 or Float64: 0 is the centre of the first pixel, 1 the centre
+        of the last. If y1 is above y2 the crop is upside down, if x1 is above x2 it is mirrored.
     box_indices : Tensor of int
         The image of each box, shape (N,).
     crop_size : tuple of two int
         Height and width of the crops.
     method : {'bilinear', 'nearest', 'bilinear_v2'}, default 'bilinear'
-        The weighted mean of the four pixels around a place; the nearest pixel, of two that are equally near the second
-        one; or the weighted mean where the box is made of whole pixels, whose centres count.
+        The weighted mean of the four pixels around a place; the nearest pixel, of two equally near pixels the second;
+        or the weighted mean for a box that is made of whole pixels, whose centres count.
     extrapolation_value : float, default 0.0
-        What is outside of the image; not for 'bilinear_v2', for which the border goes on there.
+        The value outside of the image; not for 'bilinear_v2', which continues the border there.
 
     Returns
     -------
@@ -67,9 +67,9 @@ def crop_and_resize(
     Raises
     ------
     ValueError
-        If shapes, sizes or the method are others, or there is no image of a number in `box_indices`.
+        If shapes or sizes do not fit, for another method, or if a number in `box_indices` is out of range.
     TypeError
-        If types or settings are others.
+        If types or settings do not fit.
 
     Examples
     --------
@@ -140,7 +140,7 @@ def _crop_size(name: str, size: Any) -> tuple[int, int]:
 
 
 def _places(low: Tensor, high: Tensor, length: int, size: int) -> Tensor:
-    """Where the pixels of a crop lie along one axis, counted in pixels of the image; a single one in the middle."""
+    """Positions of the pixels of a crop along one axis, in pixels of the image; a single pixel is in the middle."""
     if size == 1:
         return 0.5 * (low + high) * (length - 1)
     step = (high - low) * (length - 1) / (size - 1)
@@ -148,7 +148,7 @@ def _places(low: Tensor, high: Tensor, length: int, size: int) -> Tensor:
 
 
 def _pixels(places: Tensor) -> Tensor:
-    """Whole places as indices. One that is no number has a weight that is none either."""
+    """Whole places as indices. A place of nan has weight nan."""
     return as_int64(where(places == places, places, 0.0))
 
 
@@ -165,7 +165,7 @@ def _nearest(place: Tensor) -> list[Tap]:
 
 
 def _whole(low: Tensor, high: Tensor, length: int, size: int) -> list[Tap]:
-    """Between the centres of the pixels from the one in which a box begins to the one in which it ends."""
+    """Places between the centres of the first and the last pixel of a box."""
     begin, end = trunc(low * length), trunc(high * length)
     room = clamp(end - begin + 1, 1)
     place = (np.arange(size).astype(low.dtype.numpy) + 0.5) * (room / size) - 0.5

@@ -1,4 +1,4 @@
-"""Deformable convolution: every element of every window is read beside its place, at an offset that is given.
+"""Deformable convolution: every element of every window is read at a given offset from its place.
 
 Between the centres of elements the image is linear along each axis, as in `grid_sample`; outside of it is zero.
 """
@@ -50,8 +50,8 @@ def deformable_conv2d(
     weight : Tensor
         The filters, shape (K, C / groups, h, w).
     offsets : Tensor
-        Shape (N, 3 * deformable_groups * h * w, H', W') for H' and W' windows along the axes: how far each element is
-        shifted along W, how far along H, and by what it is multiplied.
+        Shape (N, 3 * deformable_groups * h * w, H', W') for H' and W' windows along the axes: the shift of each element
+        along W, its shift along H, and its factor.
     kernel_size : tuple of int
         The lengths (h, w) of a window.
     strides : tuple of int
@@ -63,11 +63,11 @@ def deformable_conv2d(
     dilations : tuple of int, default (1, 1, 1, 1)
         The step from element to element of a window, as `strides`.
     groups : int, default 1
-        The groups of channels, which do not see each other, as in `conv2d`.
+        The groups of channels, which are independent, as in `conv2d`.
     deformable_groups : int, default 1
-        The groups of channels that have offsets of their own.
+        The groups of channels with offsets of their own.
     modulated : bool, default True
-        There are factors in `offsets`; False is an error.
+        True if `offsets` has factors; False is an error.
 
     Returns
     -------
@@ -156,7 +156,7 @@ class DeformableOffsets(Primitive):
         self.deformable_groups: int = one_number(name, "deformable_groups", deformable_groups)
 
     def _of_image(self, what: str, value: Any) -> tuple[int, int]:
-        """The two numbers for the axes of the image among four."""
+        """The two numbers of four that belong to the axes of the image."""
         four = numbers("deformable_conv2d", what, value, 4)
         first = self.format.index("H")
         rest = four[:first] + four[first + 2 :]
@@ -191,7 +191,7 @@ class DeformableOffsets(Primitive):
         return x.shape[first : first + 2]
 
     def _read(self, x: Tensor, shifts: Tensor) -> Tensor:
-        """The elements of as many windows as there are offsets; products of short numbers are computed in Float32."""
+        """Read the elements of all windows; products of Float16 numbers are computed in Float32."""
         if x._typenum == _FLOAT16:
             wide = _dtype.float32.numpy.num
             return _engine.convert(self._read(_engine.convert(x, wide), _engine.convert(shifts, wide)), _FLOAT16)
@@ -230,9 +230,9 @@ class DeformableOffsets(Primitive):
 
 
 def _beside(places: np.ndarray, shift: Tensor, length: int) -> list[tuple[Tensor, Tensor]]:
-    """The two elements around places that are shifted: their numbers, and their weights, 0 outside of the axis.
+    """The two elements around shifted places: their numbers, and their weights, 0 outside of the axis.
 
-    Shifts are split into a whole number and a part before places are added, which a short type would round.
+    Shifts are split into a whole number and a part before places are added, since a short type would round the sum.
     """
     first = floor(_engine.stop(shift))
     part = shift - first

@@ -1,8 +1,8 @@
-"""Sampling of images at points: grids of points, and what an image is there.
+"""Sampling of images at points: grids of points, and the values of an image there.
 
 Points are counted from -1 to 1 along every axis, last axis first. Between the centres of elements an image is linear
-along each axis, so its slope by a point is that of the cell in which the point lies; at a border between cells the
-cell behind it counts.
+along each axis, so its derivative by a point is the derivative within the cell around the point. At a border between
+cells the cell behind it counts.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ _ABSORB_MUL = OP["absorb_mul"]
 
 
 def affine_grid(theta: Any, size: Any, align_corners: bool = False) -> Tensor:
-    """Where an affine map takes the points of a regular grid.
+    """Map the points of a regular grid by an affine map.
 
     Parameters
     ----------
     theta : Tensor
         Matrices, shape (N, 2, 3) or (N, 3, 4).
     size : tuple of int
-        The shape (N, C, H, W) or (N, C, D, H, W) of the image that is to be sampled for.
+        The shape (N, C, H, W) or (N, C, D, H, W) of the sampled image.
     align_corners : bool, default False
-        Whether -1 and 1 are the centres of the outermost elements, or the borders.
+        True if -1 and 1 are the centres of the outermost elements, False if they are the borders.
 
     Returns
     -------
@@ -78,7 +78,7 @@ def affine_grid(theta: Any, size: Any, align_corners: bool = False) -> Tensor:
 def grid_sample(
     input: Any, grid: Any, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool | None = None
 ) -> Tensor:
-    """What an image is at given points.
+    """Values of an image at given points.
 
     Parameters
     ----------
@@ -88,12 +88,12 @@ def grid_sample(
         The points, shape (N, H', W', 2) or (N, D', H', W', 3), last axis of the image first; -1 and 1 are its ends. The
         type of `input`.
     mode : {'bilinear', 'nearest'}, default 'bilinear'
-        The weighted mean of the elements around a point, or the nearest one (of two that are equally near the one with
-        an even number), which has slope 0.
+        The weighted mean of the elements around a point, or the nearest element (of two equally near elements the one
+        with an even number), which has derivative 0.
     padding_mode : {'zeros', 'border', 'reflection'}, default 'zeros'
-        What is outside of the image: zeros, its outermost elements, or its mirror image.
+        The values outside of the image: zeros, its outermost elements, or its mirror image.
     align_corners : bool, optional
-        Whether -1 and 1 are the centres of the outermost elements; by default they are the borders.
+        True if -1 and 1 are the centres of the outermost elements; by default they are the borders.
 
     Returns
     -------
@@ -155,7 +155,7 @@ def _sampled(name: str, input: Any, grid: Any, mode: str, padding_mode: str, cor
 
 
 def _place(coordinate: Tensor, length: int, corners: bool, padding_mode: str) -> Tensor:
-    """Points along one axis, counted in elements, moved to where something is known of the image."""
+    """Points along one axis, counted in elements and moved to where the image is defined."""
     if corners:
         place = (coordinate + 1) * (0.5 * (length - 1))
     else:
@@ -174,14 +174,14 @@ def _place(coordinate: Tensor, length: int, corners: bool, padding_mode: str) ->
 
 
 def _index(place: Tensor, length: int) -> tuple[Tensor, Tensor]:
-    """Whole places as indices within the axis, and which of them are inside."""
+    """Whole places as indices within the axis, and a mask of the places inside."""
     inside = (place >= 0) & (place <= length - 1)
-    # nan and what is far outside are no numbers of elements
+    # nan and places far outside are not valid indices
     return as_int64(where(inside, place, 0.0)), inside
 
 
 def _around(place: Tensor, length: int) -> list[tuple[Tensor, Tensor, Tensor]]:
-    """The two elements around a place: their numbers, their weights, and 1 where they are inside, else 0."""
+    """The two elements around a place: their numbers, their weights, and 1 if inside, else 0."""
     first = floor(_engine.stop(place))
     part = place - first
     found = []

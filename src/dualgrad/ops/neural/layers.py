@@ -132,32 +132,32 @@ def embedding(
     Parameters
     ----------
     input : Tensor of int
-        Which rows, in any shape; negative numbers count from the end.
+        The numbers of the rows, in any shape; negative numbers count from the end.
     weight : Tensor
         The table, of shape (rows, columns).
     padding_idx : int, optional
-        This row counts as a constant: its slope is 0.
+        This row counts as a constant: its derivative is 0.
     max_norm : float, optional
-        Rows that are read and longer than this are shortened in the table before, which must be a Parameter. This is
-        an effect of the call and no part of any derivative.
+        Rows that are read and longer than this are first shortened in the table, which must be a Parameter. This is an
+        effect of the call and not a part of any derivative.
     norm_type : float, default 2.0
-        The order of the norm that says how long a row is.
+        The order of the norm for the length of a row.
     scale_grad_by_freq : bool, default False
-        Only False is there: True would stand for something that is not the derivative.
+        Only False is supported: with True the result would not be the derivative.
 
     Returns
     -------
     Tensor
-        The shape of `input` and one axis more, as long as the rows.
+        The shape of `input`, then one axis of the length of the rows.
 
     Raises
     ------
     IndexError
-        If there is no such row.
+        If the row does not exist.
     ValueError
         If the table does not have two axes, or `scale_grad_by_freq` is True.
     TypeError
-        If `input` does not hold integers, or the table has to be changed and is no Parameter.
+        If `input` does not hold integers, or the table has to be changed and is not a Parameter.
 
     Examples
     --------
@@ -187,7 +187,7 @@ def embedding(
 
 
 def _shorten(table: Tensor, index: Tensor, max_norm: float, norm_type: float) -> None:
-    """Shorten those rows of a Parameter that are read and too long."""
+    """Shorten the rows of a Parameter that are read and too long."""
     if not isinstance(table, Parameter):
         raise TypeError(
             f"embedding: max_norm changes the weight, which is a {type(table).__name__}; expected a Parameter"
@@ -212,18 +212,17 @@ def dropout(input: Any, p: float | Tensor = 0.5, training: bool = True, seed: in
     training : bool, default True
         False returns the input.
     seed : int, optional
-        Draw from a source of its own with this seed; without it from the one that `dualgrad.set_seed` seeds.
+        Draw from a source of its own with this seed; by default from the source that `dualgrad.set_seed` seeds.
 
     Returns
     -------
     Tensor
-        The shape of `input`. What is drawn is drawn once, in the call: derivatives of every order are those of the
-        function with these elements.
+        The shape of `input`. Elements are drawn once, in the call: derivatives of every order use the same elements.
 
     Raises
     ------
     ValueError
-        If `p` is no probability.
+        If `p` is not a probability.
 
     Examples
     --------
@@ -248,7 +247,7 @@ def dropout(input: Any, p: float | Tensor = 0.5, training: bool = True, seed: in
 
 
 def _thinned(x: Tensor, p: float | Tensor, source: Callable[[], np.random.Generator]) -> tuple[Tensor, Tensor]:
-    """The elements that stay, divided by the probability to stay, and a mask of them."""
+    """The remaining elements, divided by the probability to stay, and their mask."""
     shape = x.shape
     bar = p.item() if isinstance(p, Tensor) else p  # no derivative passes through a comparison
     stays = _engine.draw(lambda: np.asarray(source().random(shape)) >= bar)
@@ -271,7 +270,7 @@ class BiasAdd(Primitive):
     Parameters
     ----------
     data_format : {'NCHW', 'NHWC', 'NCDHW'}, default 'NCHW'
-        Where the channels are: 'NHWC' means the last axis, the others axis 1.
+        The axis of the channels: for 'NHWC' the last axis, for the others axis 1.
 
     Raises
     ------
@@ -298,19 +297,19 @@ class BiasAdd(Primitive):
 
 
 class Dropout(Primitive):
-    """Primitive class of `dropout`: ``ops.Dropout(keep_prob=0.5)(x)`` gives the result and what was kept.
+    """Primitive class of `dropout`: ``ops.Dropout(keep_prob=0.5)(x)`` gives the result and the mask of kept elements.
 
     Parameters
     ----------
     keep_prob : float, default 0.5
         The probability of an element to stay, above 0 and up to 1.
     Seed0, Seed1 : int, default 0
-        Draw from a source of its own with these seeds; where both are 0, from the one that `dualgrad.set_seed` seeds.
+        Draw from a source of its own with these seeds; if both are 0, from the source that `dualgrad.set_seed` seeds.
 
     Raises
     ------
     ValueError
-        If `keep_prob` is no such probability.
+        If `keep_prob` is 0 or not a probability.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Losses as functions: distances here; directions, divergences and cross entropies in files of their own.
 
 `reduction` is 'mean', 'sum' or 'none' throughout. At the joints of the piecewise losses both pieces and their
-slopes agree.
+derivatives agree.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def mse_loss(input: Any, target: Any, reduction: str = "mean") -> Tensor:
     input, target : Tensor, numpy.ndarray or number
         Shapes that broadcast; integers become float32.
     reduction : {'mean', 'sum', 'none'}, default 'mean'
-        What is done with the elementwise loss.
+        The reduction of the elementwise loss.
 
     Returns
     -------
@@ -52,7 +52,7 @@ def mse_loss(input: Any, target: Any, reduction: str = "mean") -> Tensor:
     Warns
     -----
     UserWarning
-        If as many numbers of both broadcast to more, a column against a row.
+        If both shapes hold as many numbers but broadcast to more, such as a column and a row.
 
     Examples
     --------
@@ -66,9 +66,9 @@ def mse_loss(input: Any, target: Any, reduction: str = "mean") -> Tensor:
 
 
 def l1_loss(input: Any, target: Any, reduction: str = "mean") -> Tensor:
-    """Distance ``|input - target|``, with slope 0 where it is 0.
+    """Distance ``|input - target|``, with derivative 0 where it is 0.
 
-    Parameters, result and errors are those of `mse_loss`.
+    Parameters, result and errors are as in `mse_loss`.
 
     Examples
     --------
@@ -91,9 +91,9 @@ def smooth_l1_loss(input: Any, target: Any, beta: float = 1.0, reduction: str = 
     input, target : Tensor, numpy.ndarray or number
         Shapes that broadcast; integers become float32.
     beta : float, default 1.0
-        Where the parabola meets the straight line.
+        The distance at which the parabola meets the straight line.
     reduction : {'none', 'mean', 'sum'}, default 'none'
-        What is done with the elementwise loss; note the default.
+        The reduction of the elementwise loss; note the default.
 
     Returns
     -------
@@ -131,9 +131,9 @@ def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 
     input, target : Tensor, numpy.ndarray or number
         Shapes that broadcast; integers become float32.
     reduction : {'mean', 'sum', 'none'}, default 'mean'
-        What is done with the elementwise loss.
+        The reduction of the elementwise loss.
     delta : float, default 1.0
-        Where the parabola meets the straight line.
+        The distance at which the parabola meets the straight line.
 
     Returns
     -------

@@ -1,6 +1,6 @@
 """Normalisation: mean 0 and variance 1 over some axes, then scale and shift.
 
-The variance is the mean of squared deviations, plus a small number under the root, so slopes stay finite where all
+The variance is the mean of squared deviations, plus a small number under the root, so derivatives stay finite if all
 elements are equal.
 """
 
@@ -79,7 +79,7 @@ def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None
     input : Tensor
         Shape (N, C, ...); integers become float32.
     num_groups : int
-        How many groups the channels are divided into, each of as many neighbours.
+        The number of groups of neighbouring channels, all of one size.
     weight, bias : Tensor, optional
         Scale and shift of the channels, shape (C,).
     eps : float, default 1e-5
@@ -134,12 +134,12 @@ def batch_norm(
     weight, bias : Tensor, optional
         Scale and shift of the channels, shape (C,).
     training : bool, default False
-        False: `running_mean` and `running_var` are what is subtracted and divided by. True: mean and variance of
-        `input_x` over all axes but that of the channels are, and `running_mean` and `running_var` move towards them.
+        False: subtract `running_mean` and divide by the root of `running_var`. True: take mean and variance of
+        `input_x` over all axes but the channels, and move `running_mean` and `running_var` towards them.
     momentum : float, default 0.1
-        How far they move, from 0 to 1: ``running = (1 - momentum) * running + momentum * current``, where the
-        current variance is that of a sample (the sum of squares divided by one less than the number of elements). This
-        is an effect of the call and no part of any derivative.
+        How far they move, from 0 to 1: ``running = (1 - momentum) * running + momentum * current``. The current
+        variance is the sum of squares divided by one less than the number of elements. This is an effect of the call
+        and not a part of any derivative.
     eps : float, default 1e-5
         Added to the variance.
 
@@ -154,7 +154,7 @@ def batch_norm(
         If shapes do not fit, `momentum` is out of range, or there is a single element for each channel in training,
         which has no variance.
     TypeError
-        If what is to be changed is no Parameter.
+        If a running statistic to be changed is not a Parameter.
 
     Examples
     --------
@@ -195,7 +195,7 @@ def batch_norm(
 
 
 def _normalized(x: Tensor, begin: int, eps: float) -> tuple[Tensor, Tensor, Tensor]:
-    """Normalise over the axes from `begin`; the mean and the variance come along."""
+    """Normalise over the axes from `begin`; return also the mean and the variance."""
     return _standardized(x, tuple(range(begin, x.ndim)), eps)
 
 
@@ -208,7 +208,7 @@ def _standardized(x: Tensor, axes: tuple[int, ...], eps: float) -> tuple[Tensor,
 
 
 def _channels(name: str, what: str, part: Tensor, x: Tensor) -> Tensor:
-    """One number for each channel, shaped so that it broadcasts against the input."""
+    """Reshape one number for each channel so that it broadcasts against the input."""
     if part.shape != x.shape[1:2]:
         raise ValueError(
             f"{name}: {what} has shape {part.shape} for an input of shape {x.shape}; expected ({x.shape[1]},), one "
@@ -224,7 +224,7 @@ def _by_channel(name: str, y: Tensor, weight: Any, bias: Any) -> Tensor:
 
 
 def _check_changeable(name: str, what: str, running: Any, x: Tensor) -> None:
-    """Raise unless running statistics can be moved towards those of the input."""
+    """Raise unless running statistics can be moved towards the statistics of the input."""
     if running is None:
         return
     if not isinstance(running, Parameter):
@@ -240,7 +240,7 @@ def _check_changeable(name: str, what: str, running: Any, x: Tensor) -> None:
 
 
 def _move(running: Parameter | None, current: Tensor, momentum: float) -> None:
-    """Move running statistics towards current ones, outside of all derivatives."""
+    """Move running statistics towards the current ones, outside of all derivatives."""
     if running is not None:
         now = to_shape(_engine.stop(current), running.shape)
         running.set_data(running._detached() * (1 - momentum) + now * momentum)
@@ -253,7 +253,7 @@ class BatchNorm(Primitive):
     """Primitive class of `batch_norm`: ``ops.BatchNorm(settings)(input_x, scale, bias, mean, variance)``.
 
     The result is a tuple of five: the normalised input, the mean and the variance that were used, and both again. With
-    `is_training` they are those of `input_x`, the running ones of the two Parameters `mean` and `variance` move.
+    `is_training` they are computed from `input_x`, and the two Parameters `mean` and `variance` move towards them.
 
     Parameters
     ----------

@@ -1,7 +1,6 @@
 """Pooling: the largest element or the average of every window.
 
-Elements that share the maximum of a window share its slope in equal parts. What is added around the image never is a
-maximum.
+Elements that share the maximum of a window share its gradient in equal parts. Padding is never a maximum.
 """
 
 from __future__ import annotations
@@ -47,20 +46,20 @@ def max_pool2d(
     stride : int or tuple of int, optional
         The step from window to window; `kernel_size` by default.
     padding : int or tuple of int, default 0
-        How far windows reach out of the image: on all sides, (above and below, left and right), or (above, below, left,
-        right); at most half a window. What is out there never is the largest.
+        The elements by which windows reach out of the image: on all sides, (above and below, left and right), or
+        (above, below, left, right); at most half a window. They are never the largest.
     dilation : int or tuple of int, default 1
         The step from element to element of a window.
     return_indices : bool, default False
-        Whether the positions of the maxima are returned too.
+        True to return the positions of the maxima, too.
     ceil_mode : bool, default False
-        Whether there may be a last window that begins in the image but does not end in it.
+        True to allow a last window that begins in the image but does not end in it.
 
     Returns
     -------
     Tensor or tuple of Tensor
-        The maxima, shape (N, C, H', W') or (C, H', W'). With `return_indices` also where they are, as Int64 positions
-        ``i * W + j``; of several the first.
+        The maxima, shape (N, C, H', W') or (C, H', W'). With `return_indices` also their positions ``i * W + j``,
+        Int64; of several maxima the first.
 
     Raises
     ------
@@ -198,11 +197,11 @@ def avg_pool2d(
         Zeros added on all sides, or (above and below, left and right), or (above, below, left, right); at most half a
         window.
     ceil_mode : bool, default False
-        Whether there may be a last window that begins in the image but does not end in it.
+        True to allow a last window that begins in the image but does not end in it.
     count_include_pad : bool, default True
-        Whether the zeros of `padding` count as elements of the window.
+        True if the zeros of `padding` count as elements of the window.
     divisor_override : int, optional
-        What sums are divided by instead of the number of elements; None and 0 stand for that number.
+        The divisor of sums instead of the number of elements; None and 0 stand for the latter.
 
     Returns
     -------
@@ -337,7 +336,7 @@ def lp_pool1d(x: Any, norm_type: Any, kernel_size: Any, stride: Any = None, ceil
     stride : int, optional
         The step from window to window; `kernel_size` by default.
     ceil_mode : bool, default False
-        Whether there may be a last window that does not end in the image.
+        True to allow a last window that does not end in the image.
 
     Returns
     -------
@@ -398,7 +397,7 @@ def _lp_pool(name: str, x: Any, norm_type: Any, kernel_size: Any, stride: Any, c
     x = floating(name, x)
     step = kernel if stride is None else stride
     axes = laid(name, image(name, x, n), kernel, step, 1, "pad", 0, ceil_mode)
-    # what is outside must add 0 to the sum, also for a negative exponent: powers first, then windows
+    # padding must add 0 to the sum, also for a negative exponent: powers first, then windows
     return total(windows(x**norm_type, axes), ALL_AXES[x.ndim][-n:], False) ** (1.0 / norm_type)
 
 

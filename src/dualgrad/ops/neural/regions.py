@@ -1,6 +1,6 @@
 """Regions of interest: boxes of feature maps, pooled into grids of one size.
 
-Regions are constants, as in the papers: derivatives go to the features, of which the result is a linear function.
+Regions are constants, as in the papers: the result is linear in the features, and derivatives go to them.
 """
 
 from __future__ import annotations
@@ -66,35 +66,35 @@ def _scale(name: str, value: Any) -> float:
 class ROIAlign(Primitive):
     """Means of the features at regularly spaced points of each region: ``ops.ROIAlign(...)(features, rois)``.
 
-    A region is divided into pooled_height times pooled_width bins, and each bin has points in which the features are
+    A region is divided into pooled_height times pooled_width bins. Each bin has points at which the features are
     interpolated linearly along both axes (K. He et al., Mask R-CNN, 2017). A point more than one pixel outside of the
     features counts as 0.
 
     `features` has shape (B, C, H, W). `rois` has shape (N, 5): the number of the image, and x0, y0, x1, y1 in pixels of
     the image, which are multiplied by `spatial_scale`. The result has shape (N, C, pooled_height, pooled_width) and the
-    type of the features. Regions are constants: there is no derivative by them. A region whose x0 and x1 both lie
-    within 0.001 of 0 is padding, and its result is 0.
+    type of the features. Regions are constants and have no derivative. A region whose x0 and x1 both lie within 0.001
+    of 0 is padding, and its result is 0.
 
     Parameters
     ----------
     pooled_height, pooled_width : int
         The numbers of bins.
     spatial_scale : float
-        Pixels of the features for one of the image.
+        Pixels of the features for one pixel of the image.
     sample_num : int, default 2
-        The number of points in a bin along each axis. With 0 or less a region has as many as its bins are pixels long,
-        rounded down; how many there are depends on values then, so that a recorded function runs eagerly, and `vmap`
-        has no batches of regions.
+        The number of points in a bin along each axis. With 0 or less it is the length of the bin in pixels, rounded
+        down. It depends on values then, so a recorded function runs eagerly, and `vmap` cannot batch regions.
     roi_end_mode : {0, 1}, default 1
-        0: a region ends at (x1, y1), and is one pixel of the features wide and high at least. 1: at (x1 + 1, y1 + 1).
+        0: a region ends at (x1, y1), and has at least one pixel of the features along each axis. 1: at (x1 + 1, y1 +
+        1).
 
     Raises
     ------
     ValueError
-        If shapes or settings do not fit, there is no image of that number, or `sample_num` is 0 or less and a region
-        is smaller than one pixel for each bin, which leaves no point.
+        If shapes or settings do not fit, the number of an image is out of range, or `sample_num` is 0 or less and a
+        region is smaller than one pixel for each bin, so that it has no points.
     TypeError
-        If types or settings are others.
+        If types or settings do not fit.
 
     Examples
     --------
@@ -178,12 +178,12 @@ class ROIAlign(Primitive):
 
 
 def _around(place: Tensor, weight: Tensor, length: int) -> list[tuple[Tensor, Tensor]]:
-    """The two pixels around each place, and their weights; the border goes on for one pixel."""
+    """The two pixels around each place, and their weights; the border continues for one pixel."""
     weight = where((place < -1) | (place > length), 0.0, weight)
     place = clamp(place, 0, length - 1)
     first = clamp(floor(place), 0, max(length - 2, 0))
     part = place - first
-    at = as_int64(where(first == first, first, 0.0))  # what is no number has a weight that is none either
+    at = as_int64(where(first == first, first, 0.0))  # a place of nan has weight nan
     return [(at, weight * (1 - part)), (clamp(at + 1, 0, length - 1), weight * part)]
 
 
@@ -191,7 +191,7 @@ def _around(place: Tensor, weight: Tensor, length: int) -> list[tuple[Tensor, Te
 
 
 def _bins(regions: Array, shape: tuple[int, ...], scale: float, group: int) -> list[tuple[Array, Array]]:
-    """Along rows and columns of the features: where each bin of each region begins and ends, (N, group)."""
+    """Begin and end of each bin of each region along rows and columns of the features, (N, group)."""
     kind = regions.dtype.type
     places = regions[:, 1:] * kind(scale)
     places = np.sign(places) * np.floor(np.abs(places) + kind(0.5))  # halves away from zero
@@ -207,7 +207,7 @@ def _bins(regions: Array, shape: tuple[int, ...], scale: float, group: int) -> l
 
 
 def _parts(x: Array, regions: Array, numbers: Array, shape: tuple[int, ...], scale: float, group: int) -> Any:
-    """For each bin that has pixels: its region, its row and column in the grid, and the channels and pixels of it."""
+    """For each bin with pixels: its region, its row and column in the grid, its channels and pixels."""
     (tops, bottoms), (lefts, rights) = _bins(regions, shape, scale, group)
     grouped = x.reshape(shape[0], -1, group, group, *shape[2:])
     for n, i, j in np.ndindex(len(regions), group, group):
@@ -254,18 +254,18 @@ class PSROIPooling(Primitive):
     """Means of the bins of regions, each from channels of its own: ``ops.PSROIPooling(...)(features, rois)``.
 
     A region is divided into group_size times group_size bins. Element (n, d, i, j) of the result is the mean of channel
-    (d * group_size + i) * group_size + j over bin (i, j) of region n (J. Dai et al., R-FCN, 2016), and 0 where the bin
-    has no pixel. Borders are rounded to whole pixels; the last row and the last column of the features are in no bin.
+    (d * group_size + i) * group_size + j over bin (i, j) of region n (J. Dai et al., R-FCN, 2016). It is 0 for a bin
+    without pixels. Borders are rounded to whole pixels; the last row and the last column of the features are in no bin.
 
     `features` has shape (B, output_dim * group_size**2, H, W). `rois` has shape (K, 5, R), for K times R regions: the
     number of the image, and x0, y0, x1, y1 in pixels of the image, which are multiplied by `spatial_scale`. The result
-    has shape (K * R, output_dim, group_size, group_size) and the type of the features, which is that of the regions.
-    Regions are constants: there is no derivative by them.
+    has shape (K * R, output_dim, group_size, group_size). Features, regions and result have one type. Regions are
+    constants and have no derivative.
 
     Parameters
     ----------
     spatial_scale : float
-        Pixels of the features for one of the image.
+        Pixels of the features for one pixel of the image.
     group_size : int
         The number of bins along each axis.
     output_dim : int
@@ -274,9 +274,9 @@ class PSROIPooling(Primitive):
     Raises
     ------
     ValueError
-        If shapes or settings do not fit, or there is no image of that number.
+        If shapes or settings do not fit, or the number of an image is out of range.
     TypeError
-        If types or settings are others.
+        If types or settings do not fit.
 
     Examples
     --------

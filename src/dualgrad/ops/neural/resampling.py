@@ -1,4 +1,4 @@
-"""Images of another size: interpolation along each axis in turn.
+"""Resize images: interpolation along each axis in turn.
 
 An element of the result is a weighted sum of a few neighbours along an axis. Places and weights are constants, so the
 map is linear; a neighbour of weight 0 adds nothing, whatever it is.
@@ -52,18 +52,18 @@ def interpolate(
     size : int or tuple of int, optional
         The new lengths, for all axes or for each.
     scale_factor : float or tuple of float, optional
-        By what lengths are multiplied, rounded down; either this or `size` is given.
+        The factors of the lengths, rounded down; either this or `size` is given.
     mode : str, default 'nearest'
-        'nearest': the element in which the new one begins. 'nearest-exact': the one in which its centre is; for one or
-        two axes. 'linear' (one axis), 'bilinear' (two), 'trilinear' (three): the weighted mean of the elements around
-        the centre. 'bicubic' (two axes): cubic convolution with the parameter -0.5 (and
+        'nearest': the element in which the new element begins. 'nearest-exact': the element in which its centre is; for
+        one or two axes. 'linear' (one axis), 'bilinear' (two), 'trilinear' (three): the weighted mean of the elements
+        around the centre. 'bicubic' (two axes): cubic convolution with the parameter -0.5 (and
         -0.75 with `align_corners`). 'area': averages of even shares, as in
         `adaptive_avg_pool2d`.
     align_corners : bool, optional
-        Whether centres of the outermost elements lie on each other; only for linear modes and 'bicubic'. By default
-        the borders do.
+        True if the centres of the outermost elements coincide; only for linear modes and 'bicubic'. By default the
+        borders coincide.
     recompute_scale_factor : bool, optional
-        Whether the distance of neighbours follows from the lengths, and not from `scale_factor`.
+        True if the distance of neighbours follows from the lengths, and not from `scale_factor`.
 
     Returns
     -------
@@ -110,7 +110,7 @@ def interpolate(
 def _new_lengths(
     name: str, lengths: tuple[int, ...], size: Any, scale_factor: Any, recompute: bool | None
 ) -> tuple[tuple[int, ...], tuple[float | None, ...]]:
-    """The new lengths, and how many old elements there are for one of the new ones, where that is prescribed."""
+    """The new lengths, and the prescribed number of old elements for one new element, if any."""
     n = len(lengths)
     if (size is None) == (scale_factor is None):
         raise ValueError(f"{name}: size is {size!r} and scale_factor is {scale_factor!r}; expected one of them")
@@ -146,7 +146,7 @@ def upsample(
 ) -> Tensor:
     """The same as `interpolate`.
 
-    Parameters, results and errors are those of `interpolate`.
+    Parameters, results and errors are as in `interpolate`.
 
     Examples
     --------
@@ -162,7 +162,7 @@ def upsample(
 
 
 class _Resize(Primitive):
-    """The settings of a primitive class that resizes: where corners and centres of elements lie."""
+    """The settings of a primitive class that resizes: how corners and centres of elements lie."""
 
     __slots__ = ("align_corners", "half_pixel_centers")
     _axes = 2
@@ -202,9 +202,9 @@ class ResizeNearestNeighbor(_Resize):
     size : int or tuple of int
         The new lengths.
     align_corners : bool, default False
-        Whether centres of the outermost elements lie on each other.
+        True if the centres of the outermost elements coincide.
     half_pixel_centers : bool, default False
-        Whether the centre of an element counts, and not where it begins.
+        True if the centre of an element counts, False if its beginning counts.
 
     Raises
     ------
@@ -254,7 +254,7 @@ class ResizeNearestNeighborV2(_Resize):
 
 
 class ResizeBilinear(_Resize):
-    """Weighted means of the elements around, of an image (N, C, H, W): ``ops.ResizeBilinear(size)(x)``.
+    """Weighted means of neighbouring elements of an image (N, C, H, W): ``ops.ResizeBilinear(size)(x)``.
 
     Parameters
     ----------
@@ -331,12 +331,12 @@ class ResizeBicubic(_Resize):
 
 
 class ResizeLinear1D(_Resize):
-    """Weighted means of the elements around, of an image (N, C, L): ``ops.ResizeLinear1D()(x, size)``.
+    """Weighted means of neighbouring elements of an image (N, C, L): ``ops.ResizeLinear1D()(x, size)``.
 
     Parameters
     ----------
     coordinate_transformation_mode : {'align_corners', 'half_pixel'}, default 'align_corners'
-        Whether centres of the outermost elements lie on each other, or their borders.
+        The centres of the outermost elements coincide, or their borders.
 
     Raises
     ------
@@ -401,7 +401,7 @@ class UpsampleTrilinear3D(_Upsample3D):
     Parameters
     ----------
     align_corners : bool, default False
-        Whether centres of the outermost elements lie on each other.
+        True if the centres of the outermost elements coincide.
 
     Examples
     --------

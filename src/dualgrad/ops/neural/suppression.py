@@ -1,6 +1,6 @@
-"""Suppression of boxes that overlap better ones.
+"""Suppression of boxes that overlap better boxes.
 
-Which boxes are kept is discrete and has no derivative; what is read of the boxes that are kept has that of a gather.
+The choice of boxes is discrete and has no derivative; the kept boxes are read by a gather, which has one.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def _overlaps(box: np.ndarray, others: np.ndarray) -> np.ndarray:
 
 
 def _kept(boxes: np.ndarray, threshold: float) -> np.ndarray:
-    """Which of boxes with falling scores are kept: those that overlap no better one that is kept."""
+    """Mask of the kept boxes among boxes with falling scores; a box is dropped if it overlaps a better kept box."""
     found = np.zeros(len(boxes), bool)
     left = np.arange(len(boxes))
     with np.errstate(all="ignore"):
@@ -53,24 +53,24 @@ _kept_boxes = extend.primitive(
 
 
 class NMSWithMask(Primitive):
-    """Boxes by falling scores, and which of them overlap no better one: ``ops.NMSWithMask(iou_threshold)(bboxes)``.
+    """Boxes by falling scores, and a mask of the kept boxes: ``ops.NMSWithMask(iou_threshold)(bboxes)``.
 
     `bboxes` has shape (N, 5) and a float type: x0, y0, x1, y1 and the score of each box. The results are the boxes by
-    falling scores, (N, 5); the numbers 0 to N - 1, Int32; and a mask, Bool, of the boxes that are kept. Walking down
-    the scores, a box is kept unless its overlap with one that was kept before (intersection over union of the areas)
-    is above the threshold. Boxes without area overlap nothing. Derivatives go to the boxes that are moved.
+    falling scores, (N, 5); the numbers 0 to N - 1, Int32; and a mask, Bool, of the kept boxes. From the highest score
+    down, a box is kept unless its overlap with a box kept before (intersection over union of the areas) is above the
+    threshold. Boxes without area overlap nothing. Derivatives go to the boxes that are moved.
 
     Parameters
     ----------
     iou_threshold : float, default 0.5
-        From which overlap on a box is left out.
+        The overlap above which a box is not kept.
 
     Raises
     ------
     ValueError
-        If the shape is another, or there is no box.
+        If the shape does not fit, or `bboxes` is empty.
     TypeError
-        If the type is no float type, or the threshold no number.
+        If the type is not a float type, or the threshold is not a number.
 
     Examples
     --------
@@ -104,7 +104,7 @@ class NMSWithMask(Primitive):
 def _chosen(
     boxes: np.ndarray, scores: np.ndarray, overlap: np.ndarray, least: np.ndarray, each: int, length: int
 ) -> np.ndarray:
-    """For each image the boxes that are kept and their classes, by falling scores, (B, length, 2); -1 behind them."""
+    """For each image the kept boxes and their classes, by falling scores, (B, length, 2); then -1."""
     if not 0 <= overlap <= 1:
         raise ValueError(f"CombinedNonMaxSuppression: iou_threshold is {overlap.item()}; expected 0 to 1")
     low, high = np.minimum(boxes[..., :2], boxes[..., 2:]), np.maximum(boxes[..., :2], boxes[..., 2:])
@@ -129,33 +129,33 @@ _chosen_boxes = extend.primitive(
 
 
 class CombinedNonMaxSuppression(Primitive):
-    """The best boxes of each image that overlap no better one of their class.
+    """The best boxes of each image that overlap no better box of their class.
 
     ``ops.CombinedNonMaxSuppression()(boxes, scores, max_output_size_per_class, max_total_size, iou_threshold,
-    score_threshold)``. `boxes` has shape (B, N, Q, 4), with the corners (y0, x0, y1, x1) in any order, where Q is the
-    number of classes, or 1 for boxes that all classes share; `scores` has shape (B, N, classes). In each class the
-    boxes with scores above `score_threshold` are walked down by their scores; one is kept unless its overlap with one
-    that was kept before (intersection over union) is above `iou_threshold`. At most `max_output_size_per_class` are
-    kept in a class, and of all classes the best `max_total_size`. Boxes without area overlap nothing.
+    score_threshold)``. `boxes` has shape (B, N, Q, 4), with the corners (y0, x0, y1, x1) in any order. Q is the number
+    of classes, or 1 for boxes that all classes share; `scores` has shape (B, N, classes). Each class takes the boxes
+    with scores above `score_threshold`, highest first. A box is kept unless its overlap with a box kept before
+    (intersection over union) is above `iou_threshold`. At most `max_output_size_per_class` are kept in a class, and of
+    all classes the best `max_total_size`. Boxes without area overlap nothing.
 
-    The results are the boxes that are kept by falling scores, shape (B, D, 4), their scores (B, D), their classes
-    (B, D), all of the type of `boxes`, with zeros behind the last one, and how many there are, Int32 of shape (B,). D
-    is `max_total_size`, or with `pad_per_class` the number of classes times `max_output_size_per_class`, if that is
-    less. Derivatives go to the boxes and scores that are kept.
+    The results are the kept boxes by falling scores, shape (B, D, 4), their scores (B, D), their classes (B, D), all of
+    the type of `boxes`, with zeros behind the last box, and the number of boxes, Int32 of shape (B,). D is
+    `max_total_size`, or with `pad_per_class` the number of classes times `max_output_size_per_class` if this is less.
+    Derivatives go to the boxes and scores that are kept.
 
     Parameters
     ----------
     clip_boxes : bool, default True
-        Whether corners are limited to 0 to 1.
+        True to limit corners to 0 to 1.
     pad_per_class : bool, default False
-        Whether the results are as long as all classes together can be.
+        True to limit the length of the results to the number that all classes together can have.
 
     Raises
     ------
     ValueError
         If shapes, sizes or thresholds do not fit.
     TypeError
-        If types or settings are others.
+        If types or settings do not fit.
 
     Examples
     --------
@@ -221,7 +221,7 @@ _SHAPES = "expected (B, N, Q, 4) and (B, N, classes), with B, N and classes of a
 
 
 def _size(name: str, what: str, value: Any) -> int:
-    """A number of boxes: an int, or a tensor of one."""
+    """A number of boxes: an int, or a tensor of one int."""
     if isinstance(value, Tensor) and not value.ndim and value.dtype.is_int:
         value = value.item()
     value = integer(name, what, value)
