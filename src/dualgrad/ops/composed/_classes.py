@@ -1,4 +1,4 @@
-"""Primitive classes that follow from functions: settings are keywords of the function, operands its arguments."""
+"""Primitive classes made from functions: settings are keywords of the function, operands its arguments."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Any
 from .._arguments import Primitive
 
 REQUIRED = inspect.Parameter.empty
-"""The default of a setting that has none."""
+"""The default of a setting without a default."""
 
 
 class Derived(Primitive):
     """The base of a primitive class that calls a function with settings: ``class A(Derived, function=f, axis=0)``.
 
-    The keywords are the settings in their order, with their defaults. `renamed` names those that the function calls
-    otherwise, `ignored` those that it does not have. Without a docstring the class has one that mentions the function;
-    `example` is its example.
+    The keywords are the settings in their order, with their defaults. `renamed` maps names of settings to other names
+    in the function, `ignored` lists settings that the function lacks. A class without a docstring gets one that names
+    the function; `example` is its example.
     """
 
     __slots__ = ("_settings",)

@@ -1,7 +1,7 @@
 """Quantiles by every method of NumPy, as weighted means of two neighbours among the sorted elements.
 
-A method says at which place, counted from 0 and maybe between two elements, the quantile q of n elements lies (Hyndman
-and Fan, Sample quantiles in statistical packages, 1996). Where the place moves with q, derivatives go to q as well.
+A method gives the place, counted from 0 and possibly between two elements, of the quantile q of n elements (Hyndman and
+Fan, Sample quantiles in statistical packages, 1996). Where the place moves with q, derivatives go to q as well.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = ["METHODS_OF_QUANTILES", "quantiles"]
 
 _ABSORB = OP["absorb_mul"]
 
-# What Hyndman and Fan call alpha and beta: the place is n q + alpha + q (1 - alpha - beta) - 1.
+# Hyndman and Fan's alpha and beta: the place is n q + alpha + q (1 - alpha - beta) - 1.
 _PLOTTING = {
     "interpolated_inverted_cdf": (0.0, 1.0),
     "hazen": (0.5, 0.5),
@@ -52,7 +52,7 @@ def quantiles(
     weights: Any = None,
     leave_out: bool = False,
 ) -> Tensor:
-    """Quantiles over axes; `leave_out` says that nan are no elements, otherwise they make the result nan.
+    """Quantiles over axes. With `leave_out` nan is left out, otherwise it makes the result nan.
 
     Parameters
     ----------
@@ -61,23 +61,23 @@ def quantiles(
     x : Tensor
         Real, any shape.
     q : float, Tensor or list
-        Which quantiles, from 0 to 1; the axes of `q` come first in the result.
+        The quantiles, from 0 to 1; the axes of `q` come first in the result.
     axis : int or tuple of int, optional
-        What is reduced; None stands for all axes.
+        The axes to reduce; None stands for all axes.
     keepdims : bool, default False
         Keep the axes with length 1.
     method : str, default 'linear'
         One of `METHODS_OF_QUANTILES`.
     weights : Tensor, optional
-        For method 'inverted_cdf': how much each element counts, in the shape of `x` or in that of the axes. Their
-        slope is 0.
+        For method 'inverted_cdf': the weight of each element, in the shape of `x` or of the reduced axes. Their
+        derivative is 0.
     leave_out : bool, default False
-        See above.
+        True to leave nan out.
 
     Raises
     ------
     ValueError
-        If q is not between 0 and 1, there is nothing to reduce, or weights are negative or all 0.
+        If q is not between 0 and 1, `x` is empty along the axes, or weights are negative or all 0.
     """
     x = operand(name, x)
     x = x if x.dtype.is_int and one_of(method, _TAKING) else floating(name, x)
@@ -116,7 +116,7 @@ def quantiles(
 
 
 def _settled_quantiles(name: str, q: Any) -> Tensor:
-    """The quantiles in float64, looked at whenever they are computed."""
+    """The quantiles in float64, checked whenever they are computed."""
 
     def within(parts: np.ndarray) -> None:
         if not ((parts >= 0) & (parts <= 1)).all():
@@ -135,7 +135,7 @@ def _settled_quantiles(name: str, q: Any) -> Tensor:
 
 
 def _by_place(values: Tensor, q: Tensor, count: Any, method: str) -> Tensor:
-    """Quantiles of sorted rows, of which `count` elements each are there."""
+    """Quantiles of sorted rows, of which the first `count` elements count."""
     last = count - 1
     if method in _TAKING:
         index = _taken(q, count, method)
@@ -149,7 +149,7 @@ def _by_place(values: Tensor, q: Tensor, count: Any, method: str) -> Tensor:
 
 
 def _taken(q: Tensor, count: Any, method: str) -> Tensor:
-    """The places of elements that are taken as they are."""
+    """The places of elements that are quantiles themselves."""
     if method == "inverted_cdf":
         return _rows.ceil(q * count - 1.0)
     if method == "closest_observation":
@@ -162,7 +162,7 @@ def _taken(q: Tensor, count: Any, method: str) -> Tensor:
 
 
 def _between(q: Tensor, count: Any, method: str) -> tuple[Tensor, Any]:
-    """The places between elements, and how much the upper one counts if not by its distance."""
+    """The places between elements, and the weight of the upper element if it is not its distance."""
     if method == "linear":
         return q * (count - 1), None
     if method == "midpoint":
@@ -174,7 +174,7 @@ def _between(q: Tensor, count: Any, method: str) -> tuple[Tensor, Any]:
 
 
 def _place(index: Tensor, last: Any, values: Tensor) -> Tensor:
-    """Places as indices into rows."""
+    """Convert places to indices into rows."""
     index = where(index > last, last, index)
     return _spread(clamp(_engine.stop(index), 0.0).astype(_dtype.int64), (*values.shape[:-1], index.shape[-1]))
 
@@ -184,7 +184,7 @@ def _spread(x: Tensor, shape: tuple[int, ...]) -> Tensor:
 
 
 def _mean(a: Tensor, b: Tensor, share: Tensor) -> Tensor:
-    """A (1 - share) + b share, from the nearer end; of equal infinities that one."""
+    """A (1 - share) + b share, from the nearer end; of equal infinities this infinity."""
     rise = where(_engine.stop((a == b) & _rows.isinf(a)), 0.0, b - a)
     upwards = a + _engine.binary_op(_ABSORB, share, rise)
     return where(_engine.stop(share) < 0.5, upwards, b - _engine.binary_op(_ABSORB, 1.0 - share, rise))
@@ -194,7 +194,7 @@ def _mean(a: Tensor, b: Tensor, share: Tensor) -> Tensor:
 
 
 def _settled_weights(name: str, weights: Any, x: Tensor, axes: tuple[int, ...], method: str) -> Tensor:
-    """Weights in float64 and the shape of the elements, looked at whenever they are computed."""
+    """Weights in float64 and the shape of the elements, checked whenever they are computed."""
     if method != "inverted_cdf":
         raise ValueError(f"{name}: method {method!r} has no weights; expected method='inverted_cdf'")
 
@@ -219,7 +219,7 @@ def _settled_weights(name: str, weights: Any, x: Tensor, axes: tuple[int, ...], 
 
 
 def _by_weight(values: Tensor, weights: Tensor, q: Tensor) -> Tensor:
-    """The first of sorted elements up to which the share q of all weights lies; nan where nothing is left."""
+    """The first sorted element at which the running sum of weights reaches the share q; nan if the sum is 0."""
     sums = cumsum(weights, -1)
     n = values.shape[-1]
     whole = sums[..., n - 1 :]

@@ -49,9 +49,9 @@ _FORM = """One step of `{like}` in place: ``ops.{name}({settings})({inputs})``.
 class Step(Primitive):
     """The base of the classes: ``class A(Step, inputs="var accum grad lr", changed="var accum", update=f)``.
 
-    Keywords that are left are settings with their defaults; `use_locking` has no meaning. `update` is called with
-    inputs and settings by their names and returns the new values of what is changed. The result of a step is what is
-    changed, or the first of it with ``first=True``.
+    Further keywords are settings with their defaults; `use_locking` has no meaning. `update` is called with inputs and
+    settings by their names and returns the new values of the changed inputs. A step returns all changed inputs, or the
+    first with ``first=True``.
     """
 
     __slots__ = ("_settings",)

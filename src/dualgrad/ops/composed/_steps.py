@@ -1,7 +1,7 @@
 """One step of each optimiser, as a function of values.
 
 The optimisers of `nn` and the primitive classes of ported code take their steps here. `var` is a parameter, `grad` its
-gradient and `lr` the learning rate; what the optimiser keeps comes next, under MindSpore's names. A function returns
+gradient and `lr` the learning rate; the state of the optimiser comes next, under MindSpore's names. A function returns
 the new parameter, then the new state in the order of its arguments. Nothing is changed in place.
 """
 
@@ -37,7 +37,7 @@ def moments(m: Any, v: Any, grad: Any, beta1: Any, beta2: Any) -> Values:
 def adam(
     var: Any, m: Any, v: Any, grad: Any, lr: Any, beta1: Any, beta2: Any, epsilon: Any, use_nesterov: bool = False
 ) -> Values:
-    """`lr` is corrected for the first steps already."""
+    """Step of Adam; `lr` already has the bias correction."""
     m, v = moments(m, v, grad, beta1, beta2)
     mean = beta1 * m + (1.0 - beta1) * grad if use_nesterov else m
     return var - lr * mean / (sqrt(v) + epsilon), m, v
@@ -155,7 +155,7 @@ def sgd(
     weight_decay: Any,
     nesterov: bool,
 ) -> Values:
-    """`stat` is above 0 where `accum` begins with the gradient itself."""
+    """Step of SGD; `stat` is above 0 where `accum` begins with the gradient itself."""
     grad = grad + weight_decay * var
     accum = where(stat > 0, grad, momentum * accum + (1.0 - dampening) * grad)
     return var - lr * (grad + momentum * accum if nesterov else accum), accum, where(stat > 0, 0.0, stat)

@@ -22,7 +22,7 @@ __all__ = ["flash_attention_score"]
 
 _ALL_TOKENS = 2147483647  # more than there can be
 
-# For each layout: the axes of batch, heads, steps and features; None where heads and features share the last axis.
+# For each layout: the axes of batch, heads, steps and features; None if heads and features share the last axis.
 _LAYOUTS: dict[str, tuple[int, int, int, int] | None] = {
     "BSH": None,
     "SBH": None,
@@ -37,27 +37,27 @@ def flash_attention_score(
     actual_seq_kvlen: Any = None, keep_prob: float = 1.0, scalar_value: float = 1.0, pre_tokens: int = _ALL_TOKENS,
     next_tokens: int = _ALL_TOKENS, inner_precise: int = 0, input_layout: str = "BSH", sparse_mode: int = 0,
 ) -> Tensor:  # fmt: skip
-    """Attention with several heads: ``softmax(scalar_value * q k^T + real_shift) v`` for each, without what is masked.
+    """Attention with several heads: ``softmax(scalar_value * q k^T + real_shift) v`` for each, without masked steps.
 
     The scores of all pairs are computed as one array.
 
     Parameters
     ----------
     query, key, value : Tensor
-        Shapes (B, S, N D), (S, B, N D), (B, N, S, D) or (B, S, N, D), as `input_layout` says: batch, steps, heads,
-        features of a head. Key and value may have fewer heads, of which each serves as many heads of the query.
+        Shapes (B, S, N D), (S, B, N D), (B, N, S, D) or (B, S, N, D), by `input_layout`: batch, steps, heads, features
+        of a head. Key and value may have fewer heads; each then serves the same number of heads of the query.
     head_num : int
         The number N of heads of the query.
     real_shift : Tensor, optional
-        What is added to the scores; a shape that broadcasts to (B, N, S1, S2).
+        Added to the scores; a shape that broadcasts to (B, N, S1, S2).
     attn_mask : Tensor, optional
         Shape (S1, S2), (B, 1, S1, S2) or (B, N, S1, S2); steps where it is not zero are left out. A step of the query
-        for which all are left out gets zeros. With the modes 2 and 3 it may be (2048, 2048), as that of devices is,
-        and is not read: these modes say all.
+        without any steps left gets zeros. With the modes 2 and 3 it may have shape (2048, 2048), as on devices, and is
+        not read: these modes define the mask.
     keep_prob : float, default 1.0
-        The probability of a weight to stay; the others become 0, as `dropout` says.
+        The probability of a weight to stay; the others become 0, as in `dropout`.
     scalar_value : float, default 1.0
-        What the products are multiplied by.
+        The factor of the products.
     pre_tokens, next_tokens : int, optional
         With a mask and mode 0, the steps of the key before and behind each step of the query that count.
     inner_precise : int, default 0
@@ -65,7 +65,7 @@ def flash_attention_score(
     input_layout : {'BSH', 'SBH', 'BNSD', 'BSND'}, default 'BSH'
         The order of the axes.
     sparse_mode : {0, 1, 2, 3}, default 0
-        0 and 1: what the mask says. 2: no step sees those behind it. 3: the same, where the last steps meet.
+        0 and 1: the mask. 2: no step sees later steps. 3: the same, aligned at the last steps.
     drop_mask, padding_mask, prefix, actual_seq_qlen, actual_seq_kvlen
         For devices; only None.
 
@@ -78,7 +78,7 @@ def flash_attention_score(
     ------
     ValueError
         If shapes or settings do not fit, or are for devices only; for `real_shift` with another `scalar_value` than 1,
-        since devices differ in whether it is multiplied, too.
+        since devices differ in whether they multiply it, too.
 
     Examples
     --------
@@ -136,7 +136,7 @@ def flash_attention_score(
 
 
 def _by_heads(name: str, what: str, x: Any, layout: str, heads: int | None, width: int = 0) -> Tensor:
-    """An operand as (B, N, S, D); the number of heads follows from the features of one, where it is not given."""
+    """An operand as (B, N, S, D); without `heads`, their number follows from the width of a head."""
     x = floating(name, x)
     axes = _LAYOUTS[layout]
     if x.ndim != (3 if axes is None else 4):
@@ -165,7 +165,7 @@ def _as_laid(y: Tensor, layout: str) -> Tensor:
 def _left_out(
     name: str, mask: Any, mode: int, tokens: tuple[int, int], shape: tuple[int, ...]
 ) -> Tensor | np.ndarray | None:
-    """Which scores do not count, or None."""
+    """Mask of the scores that do not count, or None."""
     batch, _, targets, sources = shape
     ahead = np.arange(sources) - np.arange(targets)[:, None]
     if mode in (2, 3):
@@ -187,7 +187,7 @@ def _left_out(
 
 
 def _shares(scores: Tensor, left_out: Tensor | np.ndarray | None) -> Tensor:
-    """Softmax over the scores that count; zeros where none does."""
+    """Softmax over the scores that count; zeros where no score counts."""
     if left_out is None:
         return softmax(scores, -1)
     out = operand("flash_attention_score", left_out)

@@ -1,8 +1,8 @@
 """Several diagonals of matrices at once, as the rows of a matrix: bands.
 
-The diagonals lo to hi of a matrix, 0 the main one, are the rows of their band: hi comes first. Shorter ones are padded
-to the length of the longest, on the side that `align` says: "RIGHT_LEFT" has those above the main diagonal end at the
-right end of their rows, and the others begin at the left end.
+The diagonals lo to hi of a matrix, 0 the main one, are the rows of their band: hi comes first. Shorter diagonals are
+padded to the length of the longest, on the side that `align` says. With "RIGHT_LEFT" diagonals above the main diagonal
+end at the right end of their rows, and the others begin at the left end.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class _Band(NamedTuple):
 
 
 def _limits(name: str, k: Any) -> tuple[int, int]:
-    """The lowest and the highest diagonal."""
+    """Return the lowest and the highest diagonal."""
     found = array_of(name, "k", k.asnumpy() if isinstance(k, Tensor) else k)
     if found.dtype.kind not in "iu" or found.size not in (1, 2):
         raise TypeError(f"{name}: k is {k!r}; expected an int or two of them")
@@ -46,7 +46,7 @@ def _limits(name: str, k: Any) -> tuple[int, int]:
 
 
 def _band(name: str, size: tuple[int, int], k: Any, align: str) -> _Band:
-    """The band of the diagonals `k` of matrices with so many rows and columns."""
+    """The band of the diagonals `k` of matrices of a size (rows, columns)."""
     if not one_of(align, _ALIGNS):
         raise ValueError(f"{name}: align is {align!r}; expected one of {', '.join(_ALIGNS)}")
     low, high = _limits(name, k)
@@ -80,13 +80,13 @@ def matrix_diag(
     x : Tensor
         One diagonal along the last axis, or several as a band along the last two.
     k : int or tuple of two ints, default 0
-        The diagonal, or the lowest and the highest one; above 0 they lie above the main diagonal.
+        The diagonal, or the lowest and the highest diagonal; above 0 they lie above the main diagonal.
     num_rows, num_cols : int, default -1
-        The shape of the matrices. With -1 for both they are square, and as small as may be.
+        The shape of the matrices. With -1 for both they are square and as small as possible.
     padding_value : float, default 0
-        What stands elsewhere.
+        The number elsewhere.
     align : {"RIGHT_LEFT", "LEFT_RIGHT", "LEFT_LEFT", "RIGHT_RIGHT"}
-        At which end of their rows shorter diagonals stand: those above the main one, then the others.
+        The end of the rows at which shorter diagonals stand: first above the main diagonal, then the others.
 
     Returns
     -------
@@ -95,7 +95,7 @@ def matrix_diag(
     Raises
     ------
     TypeError
-        If `k` is no int or two of them.
+        If `k` is not an int or a pair of ints.
     ValueError
         If the shapes do not fit, or `align` is unknown.
 
@@ -141,11 +141,11 @@ def matrix_diag_part(x: Any, k: Any = 0, padding_value: Any = 0, align: str = "R
     x : Tensor
         Matrices along the last two axes.
     k : int or tuple of two ints, default 0
-        The diagonal, or the lowest and the highest one; above 0 they lie above the main diagonal.
+        The diagonal, or the lowest and the highest diagonal; above 0 they lie above the main diagonal.
     padding_value : float, default 0
-        What follows shorter diagonals in their rows, or comes before them.
+        The number behind or before shorter diagonals in their rows.
     align : {"RIGHT_LEFT", "LEFT_RIGHT", "LEFT_LEFT", "RIGHT_RIGHT"}
-        At which end of their rows shorter diagonals stand: those above the main one, then the others.
+        The end of the rows at which shorter diagonals stand: first above the main diagonal, then the others.
 
     Returns
     -------
@@ -155,9 +155,9 @@ def matrix_diag_part(x: Any, k: Any = 0, padding_value: Any = 0, align: str = "R
     Raises
     ------
     TypeError
-        If `k` is no int or two of them.
+        If `k` is not an int or a pair of ints.
     ValueError
-        If there is no such diagonal, or `align` is unknown.
+        If the diagonal does not exist, or `align` is unknown.
 
     Examples
     --------
@@ -185,9 +185,9 @@ def matrix_set_diag(x: Any, diagonal: Any, k: Any = 0, align: str = "RIGHT_LEFT"
     diagonal : Tensor
         The diagonal along the last axis, or several as a band along the last two.
     k : int or tuple of two ints, default 0
-        The diagonal, or the lowest and the highest one; above 0 they lie above the main diagonal.
+        The diagonal, or the lowest and the highest diagonal; above 0 they lie above the main diagonal.
     align : {"RIGHT_LEFT", "LEFT_RIGHT", "LEFT_LEFT", "RIGHT_RIGHT"}
-        At which end of their rows shorter diagonals stand: those above the main one, then the others.
+        The end of the rows at which shorter diagonals stand: first above the main diagonal, then the others.
 
     Returns
     -------
@@ -197,7 +197,7 @@ def matrix_set_diag(x: Any, diagonal: Any, k: Any = 0, align: str = "RIGHT_LEFT"
     Raises
     ------
     TypeError
-        If `k` is no int or two of them, or the type of `x` cannot hold the numbers.
+        If `k` is not an int or a pair of ints, or the type of `x` cannot hold the numbers.
     ValueError
         If the shapes do not fit, or `align` is unknown.
 

@@ -1,4 +1,4 @@
-"""Comparisons, and what kind of number an element is."""
+"""Comparisons, and tests for kinds of numbers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = [
 
 
 def isclose(input: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Tensor:
-    """Whether elements are equal but for a small error: ``abs(input - other) <= atol + rtol * abs(other)``.
+    """True where elements are equal up to a small error: ``abs(input - other) <= atol + rtol * abs(other)``.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def isclose(input: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equa
     rtol, atol : float, default 1e-5 and 1e-8
         The relative and the absolute error.
     equal_nan : bool, default False
-        Whether nan is equal to nan.
+        True if nan equals nan.
 
     Returns
     -------
@@ -61,7 +61,7 @@ def isclose(input: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equa
 
 
 def allclose(input: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Tensor:
-    """Whether all elements are equal but for a small error; parameters are those of `isclose`.
+    """True if all elements are equal up to a small error; parameters are as in `isclose`.
 
     Returns
     -------
@@ -79,7 +79,7 @@ def allclose(input: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equ
 
 
 def approximate_equal(x: Any, y: Any, tolerance: float = 1e-5) -> Tensor:
-    """Whether elements differ by less than a number.
+    """True where elements differ by less than a number.
 
     Parameters
     ----------
@@ -103,13 +103,13 @@ def approximate_equal(x: Any, y: Any, tolerance: float = 1e-5) -> Tensor:
     if real_number("approximate_equal", "tolerance", tolerance) < 0:
         raise ValueError(f"approximate_equal: tolerance is {tolerance}; expected 0 or more")
     x, y = alike(together("approximate_equal", x, y))
-    if x.dtype.is_int:  # a difference of integers may have no place in their type
+    if x.dtype.is_int:  # the difference of integers may not fit their type
         return _rows.maximum(x, y).astype(_dtype.float64) - _rows.minimum(x, y).astype(_dtype.float64) < tolerance
     return _rows.abs(x - y) < tolerance
 
 
 def isneginf(input: Any) -> Tensor:
-    """Whether elements are -inf.
+    """True where elements are -inf.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def isneginf(input: Any) -> Tensor:
 
 
 def isposinf(input: Any) -> Tensor:
-    """Whether elements are inf; the parameters are those of `isneginf`.
+    """True where elements are inf; the parameters are as in `isneginf`.
 
     Examples
     --------
@@ -145,7 +145,7 @@ def isposinf(input: Any) -> Tensor:
 
 
 def isreal(input: Any) -> Tensor:
-    """Whether elements have no imaginary part; the parameters are those of `isneginf`.
+    """True where elements have no imaginary part; the parameters are as in `isneginf`.
 
     Examples
     --------
@@ -159,7 +159,7 @@ def isreal(input: Any) -> Tensor:
 
 
 def signbit(input: Any) -> Tensor:
-    """Whether elements have a minus sign, -0.0 included; the parameters are those of `isneginf`.
+    """True where elements have a minus sign, -0.0 included; the parameters are as in `isneginf`.
 
     Examples
     --------
@@ -173,7 +173,7 @@ def signbit(input: Any) -> Tensor:
 
 
 def is_nonzero(input: Any) -> bool:
-    """Whether the only element of a tensor is not 0.
+    """True if the only element of a tensor is not 0.
 
     Parameters
     ----------

@@ -50,16 +50,16 @@ def msort(input: Any) -> Tensor:
 
 
 def top_k(input_x: Any, k: int, sorted: bool = True) -> tuple[Tensor, Tensor]:
-    """The largest elements along the last axis, and where they are; see `topk`.
+    """The largest elements along the last axis, and their positions; see `topk`.
 
     Parameters
     ----------
     input_x : Tensor
         At least one axis.
     k : int
-        How many.
+        The number of elements.
     sorted : bool, default True
-        Whether they are in order.
+        True to return them in order.
 
     Returns
     -------
@@ -76,12 +76,12 @@ def top_k(input_x: Any, k: int, sorted: bool = True) -> tuple[Tensor, Tensor]:
 
 
 def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Tensor:
-    """How often each of the numbers 0, 1, 2 ... is there, or the sums of weights of each.
+    """Count each of the numbers 0, 1, 2 ..., or sum the weights of each.
 
     Parameters
     ----------
     input : Tensor of int
-        A vector, no element negative.
+        A vector without negative elements.
     weights : Tensor, optional
         A weight for each element; derivatives go to them.
     minlength : int, default 0
@@ -90,7 +90,7 @@ def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Tensor:
     Returns
     -------
     Tensor
-        A vector, as long as the largest element and one more.
+        A vector whose length is the largest element plus 1.
 
     Examples
     --------
@@ -108,7 +108,7 @@ def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Tensor:
 
 
 def histc(input: Any, bins: int = 100, min: float = 0.0, max: float = 0.0) -> Tensor:
-    """How many elements lie in each of several intervals of equal length.
+    """Count the elements in each of several intervals of equal length.
 
     Parameters
     ----------
@@ -117,12 +117,12 @@ def histc(input: Any, bins: int = 100, min: float = 0.0, max: float = 0.0) -> Te
     bins : int, default 100
         The number of intervals.
     min, max : float, default 0.0
-        Where they begin and end; with equal numbers at the smallest and the largest element.
+        The start and the end of the intervals; equal numbers stand for the smallest and the largest element.
 
     Returns
     -------
     Tensor
-        The type of `input`; slope 0.
+        The type of `input`; derivative 0.
 
     Examples
     --------
@@ -152,21 +152,21 @@ def histc(input: Any, bins: int = 100, min: float = 0.0, max: float = 0.0) -> Te
 
 
 def bucketize(input: Any, boundaries: Any, *, right: bool = False) -> Tensor:
-    """In which interval each element lies.
+    """The interval in which each element lies.
 
     Parameters
     ----------
     input : Tensor
         Any shape.
     boundaries : list or tuple of number, or Tensor
-        Where intervals end, ascending.
+        The ends of the intervals, ascending.
     right : bool, default False
-        Whether an element that is equal to a boundary lies behind it.
+        True if an element equal to a boundary lies behind it.
 
     Returns
     -------
     Tensor
-        Type Int32: the number of boundaries before.
+        Type Int32: the number of boundaries before each element.
 
     Examples
     --------
@@ -186,7 +186,7 @@ def bucketize(input: Any, boundaries: Any, *, right: bool = False) -> Tensor:
 
 
 def intopk(x1: Any, x2: Any, k: int) -> Tensor:
-    """Whether the predictions of targets are among the k largest; False where one is not finite, or for no class.
+    """True where the prediction of the target is among the k largest; False where it is not finite, or for no class.
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ def intopk(x1: Any, x2: Any, k: int) -> Tensor:
     x2 : Tensor of int
         Targets, shape (N,).
     k : int
-        How many count.
+        The number of predictions that count.
 
     Returns
     -------
@@ -222,7 +222,7 @@ def intopk(x1: Any, x2: Any, k: int) -> Tensor:
 
 
 def unique(input: Any) -> tuple[Tensor, Tensor]:
-    """The different elements, in the order in which they come first, and which of them each element is.
+    """The different elements, in the order of their first occurrence, and the number of each element among them.
 
     Parameters
     ----------
@@ -232,7 +232,7 @@ def unique(input: Any) -> tuple[Tensor, Tensor]:
     Returns
     -------
     tuple of Tensor
-        The elements; derivatives go to the first one of equals. Their numbers, of the shape of `input`.
+        The elements; derivatives go to the first of equal elements. Their numbers, of the shape of `input`.
 
     Examples
     --------
@@ -252,7 +252,7 @@ def unique(input: Any) -> tuple[Tensor, Tensor]:
 
 
 def equal_count(x: Any, y: Any) -> Tensor:
-    """How many elements of two tensors are equal.
+    """Count the equal elements of two tensors.
 
     Parameters
     ----------
@@ -295,7 +295,7 @@ class Unique(Derived, function=unique, call="x", example="""
 
 
 class UniqueWithPad(Primitive):
-    """Primitive class of `unique` whose result is as long as the tensor: ``ops.UniqueWithPad()(x, pad_num)``.
+    """Primitive class of `unique` with a result as long as the tensor: ``ops.UniqueWithPad()(x, pad_num)``.
 
     Examples
     --------
@@ -315,7 +315,7 @@ class UniqueWithPad(Primitive):
 class ListDiff(Primitive):
     """The elements of one vector that are not in another: ``ops.ListDiff(out_idx=int32)(x, y)``.
 
-    It gives the elements, in their order, and where they are in `x`.
+    It gives the elements, in their order, and their positions in `x`.
 
     Parameters
     ----------
@@ -327,7 +327,7 @@ class ListDiff(Primitive):
     TypeError
         For another type of positions, or vectors of different types.
     ValueError
-        If the operands are no vectors.
+        If the operands are not vectors.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Diagonals and triangles, and parts written into a tensor."""
+"""Diagonals and triangles, and writing parts into a tensor."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _UNSLICE = OP["unslice"]
 
 
 def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
-    """The elements of the last axis as diagonals of matrices.
+    """Put the elements of the last axis on the diagonals of matrices.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> T
     first, second = several_axes("diag_embed", (dim1, dim2), x.shape, 1)
     offset = integer("diag_embed", "offset", offset)
     n = x.shape[-1] + abs(offset)
-    # a diagonal of an n x n matrix is a stretch of its n * n elements in order, n + 1 apart
+    # a diagonal of an n x n matrix is a slice of its n * n elements in order, with step n + 1
     start = offset if offset >= 0 else -offset * n
     lead = tuple([(0, k, 1) for k in x.shape[:-1]])
     spec = (*lead, (start if x.shape[-1] else 0, x.shape[-1], n + 1))
@@ -69,7 +69,7 @@ def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> T
 
 
 def diagflat(input: Any, offset: int = 0) -> Tensor:
-    """All elements as the diagonal of a matrix.
+    """Put all elements on the diagonal of a matrix.
 
     Parameters
     ----------
@@ -95,14 +95,14 @@ def diagflat(input: Any, offset: int = 0) -> Tensor:
 
 
 def matrix_band_part(x: Any, lower: Any, upper: Any) -> Tensor:
-    """Matrices with zeros outside of a band around the diagonal.
+    """Set matrices to zero outside of a band around the diagonal.
 
     Parameters
     ----------
     x : Tensor
         At least two axes.
     lower, upper : int or Tensor of int
-        How many diagonals below and above the main one stay; all of them where negative.
+        The number of diagonals below and above the main diagonal that stay; all of them if negative.
 
     Returns
     -------
@@ -141,7 +141,7 @@ def select_scatter(input: Any, src: Any, axis: int, index: int) -> Tensor:
     input : Tensor
         At least one axis.
     src : Tensor
-        What is put there; the shape of `input` without the axis.
+        The new values; the shape of `input` without the axis.
     axis, index : int
         The axis, and the place.
 
@@ -176,11 +176,11 @@ def slice_scatter(
     input : Tensor
         At least one axis.
     src : Tensor
-        What is put there; the shape of the slice.
+        The new values; the shape of the slice.
     axis : int, default 0
         The axis.
     start, end : int, optional
-        Where the slice begins and ends; by default at the ends of the axis.
+        The start and the end of the slice; by default the ends of the axis.
     step : int, default 1
         The step.
 
@@ -208,7 +208,7 @@ def diagonal_scatter(input: Any, src: Any, offset: int = 0, dim1: int = 0, dim2:
     input : Tensor
         At least two axes.
     src : Tensor
-        What is put there; the shape of the diagonal, its elements last.
+        The new values; the shape of the diagonal, its elements last.
     offset : int, default 0
         The diagonal.
     dim1, dim2 : int, default 0 and 1
@@ -253,7 +253,7 @@ def fill_diagonal(input: Any, fill_value: Any, wrap: bool = False) -> Tensor:
     fill_value : float
         The number.
     wrap : bool, default False
-        Whether the diagonal of a tall matrix begins anew below its end, one row further down.
+        True to restart the diagonal of a tall matrix below its end, one row further down.
 
     Returns
     -------

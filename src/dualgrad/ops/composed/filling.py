@@ -1,4 +1,4 @@
-"""Tensors full of one number: of a shape, or of the type of another tensor."""
+"""Tensors full of one number: of a given shape, or of the type of another tensor."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def new_zeros(input: Any, size: Any, dtype: Any = None) -> Tensor:
     Parameters
     ----------
     input : Tensor
-        Whose type the result has.
+        Gives the type of the result.
     size : int or tuple of int
         The shape.
     dtype : type, optional
@@ -41,7 +41,7 @@ def new_zeros(input: Any, size: Any, dtype: Any = None) -> Tensor:
 
 
 def new_ones(input: Any, size: Any, dtype: Any = None) -> Tensor:
-    """Ones of the type of another tensor; arguments are those of `new_zeros`.
+    """Ones of the type of another tensor; arguments are as in `new_zeros`.
 
     Examples
     --------
@@ -72,12 +72,12 @@ class FillV2(Primitive):
 
 
 def range(start: Any, end: Any, step: Any, maxlen: int = 1000000) -> Tensor:
-    """Make a vector of numbers at equal steps, the end left out: `arange` with all its arguments.
+    """Make a vector of numbers at equal steps, without the end: `arange` with all its arguments.
 
     Parameters
     ----------
     start, end, step : number or Tensor
-        As of `arange`.
+        As in `arange`.
     maxlen : int, default 1000000
         The longest vector.
 
@@ -111,12 +111,12 @@ class Range(Derived, function=range, maxlen=1000000, call="start, limit, delta",
 
 
 def padding(x: Any, pad_dim_size: int = 8) -> Tensor:
-    """The last axis, of length 1, filled up with zeros behind its only element.
+    """Fill up the last axis, of length 1, with zeros behind its only element.
 
     Parameters
     ----------
     x : Tensor
-        Shape (..., 1), two axes or more.
+        Shape (..., 1), at least two axes.
     pad_dim_size : int, default 8
         The length of the last axis of the result, 1 or more.
 

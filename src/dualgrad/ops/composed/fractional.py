@@ -1,9 +1,9 @@
-"""Fractional pooling: windows of nearly equal length, at places that are drawn.
+"""Fractional pooling: windows of nearly equal length, at random places.
 
-Two families. With a fixed size of windows (`fractional_max_pool2d`), window i along an axis begins at
-``floor((i + u) a) - floor(u a)``, where a is the mean step and u a number in [0, 1) of each image and channel; the
-last one ends with the axis. With a ratio (`FractionalMaxPool`), windows lie from bound to bound; steps between bounds
-are the ratio rounded down or up. Elements that share the maximum of a window share its slope in equal parts.
+There are two families. With a fixed size of windows (`fractional_max_pool2d`), window i along an axis begins at
+``floor((i + u) a) - floor(u a)``, where a is the mean step and u a number in [0, 1) of each image and channel; the last
+window ends with the axis. With a ratio (`FractionalMaxPool`), windows lie from bound to bound; steps between bounds are
+the ratio rounded down or up. Elements that share the maximum of a window share its gradient in equal parts.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def fractional_max_pool2d(
     return_indices: bool = False,
     _random_samples: Any = None,
 ) -> Any:
-    """Largest elements of as many windows as the result is to have elements, at places that are drawn.
+    """Largest elements of windows at random places, one window for each element of the result.
 
     Parameters
     ----------
@@ -57,23 +57,23 @@ def fractional_max_pool2d(
     output_size : int or tuple of int, optional
         The last lengths of the result.
     output_ratio : float or tuple of float, optional
-        The last lengths of the result as parts of those of `input`, between 0 and 1, rounded down; read where there is
-        no `output_size`.
+        The last lengths of the result as parts of the last lengths of `input`, between 0 and 1, rounded down; read
+        without `output_size` only.
     return_indices : bool, default False
-        Whether the positions of the maxima are returned too.
+        True to return the positions of the maxima, too.
     _random_samples : Tensor, optional
-        The numbers u in [0, 1) that say where windows lie, for W and for H; shape (N, C, 2) or (1, C, 2). They are
-        drawn by default.
+        The numbers u in [0, 1) that place the windows, for W and for H; shape (N, C, 2) or (1, C, 2). They are drawn by
+        default.
 
     Returns
     -------
     Tensor or tuple of Tensor
-        The maxima. With `return_indices` also where they are, as Int64 positions ``i * W + j``; of several the first.
+        The maxima. With `return_indices` also their positions ``i * W + j``, Int64; of several maxima the first.
 
     Raises
     ------
     TypeError
-        If sizes are no ints, or the samples no floating numbers.
+        If sizes are not ints, or the samples are not floating numbers.
     ValueError
         If shapes or sizes do not fit, or neither `output_size` nor `output_ratio` is given.
 
@@ -98,7 +98,7 @@ def fractional_max_pool3d(
     return_indices: bool = False,
     _random_samples: Any = None,
 ) -> Any:
-    """Largest elements of windows at places that are drawn, over three axes; see `fractional_max_pool2d`.
+    """Largest elements of windows at random places, over three axes; see `fractional_max_pool2d`.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ def _ratios(name: str, ratio: Any, n: int) -> tuple[float, ...]:
 def _fixed(
     name: str, x: Tensor, samples: Any, kernel: tuple[int, ...], counts: tuple[int, ...]
 ) -> tuple[Tensor, Tensor]:
-    """The maxima of windows of a fixed size, and their positions, for numbers that say where windows lie."""
+    """The maxima of windows of a fixed size, and their positions, for numbers that place the windows."""
     n, u = len(kernel), operand(name, samples)
     lengths = x.shape[2:]
     if any(k + count - 1 > m for k, count, m in zip(kernel, counts, lengths, strict=True)):
@@ -302,7 +302,7 @@ class FractionalMaxPool3DWithFixedKsize(_FixedKsize):
 def _bounds(
     source: Callable[[], np.random.Generator], length: int, count: int, pseudo_random: bool
 ) -> Callable[[], np.ndarray]:
-    """What draws ``count + 1`` bounds from 0 to the length, with steps of the mean one rounded down or up."""
+    """Return a function that draws ``count + 1`` bounds from 0 to the length, with the mean step rounded down or up."""
     least, more = divmod(length, count)
 
     def drawn() -> np.ndarray:
@@ -312,7 +312,7 @@ def _bounds(
             steps = np.repeat([least, least + 1], [count - more, more])
             return np.concatenate([[0], np.cumsum(source().permutation(steps))])
         step = length / count
-        # below this number no step is more than the mean one rounded up, or less than it rounded down
+        # below this number every step is the mean step rounded up or down
         most = min((least + 2) / step - 1, (length + 1 - least) / step - (count - 1))
         places = np.floor(step * (np.arange(1, count) + source().random() * most)).astype(np.int64)
         return np.concatenate([[0], places, [length]])
@@ -321,9 +321,9 @@ def _bounds(
 
 
 def met_between(name: str, x: Tensor, bounds: tuple[Tensor, Tensor], overlapping: bool) -> tuple[Tensor, Tensor]:
-    """The windows of an image (N, H, W, C) between bounds: (N, H', h, W', w, C), and which of their elements count.
+    """The windows of an image (N, H, W, C) between bounds: (N, H', h, W', w, C), and a mask of the elements that count.
 
-    Windows are as long as the longest may be. Overlapping ones contain the element at their upper bound too.
+    All are as long as the longest window can be. Overlapping windows contain the element at their upper bound, too.
     """
     inside: Any = True
     for axis, bound in ((1, bounds[0]), (3, bounds[1])):
@@ -416,14 +416,14 @@ class FractionalMaxPool(_BetweenBounds):
         The mean length of a window along each axis, ``[1.0, H / H', W / W', 1.0]``, at least 1. H' and W' are rounded
         down.
     pseudo_random : bool, default False
-        Whether bounds are multiples of the ratio, shifted by one number that is drawn and rounded; otherwise the order
-        of long and short windows is drawn.
+        True if bounds are rounded multiples of the ratio, shifted by one random number; otherwise the order of long and
+        short windows is random.
     overlapping : bool, default False
-        Whether windows share the element at the bound between them.
+        True if windows share the element at the bound between them.
     deterministic : bool, default False
-        Whether all calls have the same bounds.
+        True if all calls have the same bounds.
     seed, seed2 : int, default 0
-        Seeds of a source of its own, which goes on from call to call; where both are 0, `dualgrad.set_seed` seeds the
+        Seeds of a source of its own, which continues from call to call; if both are 0, `dualgrad.set_seed` seeds the
         bounds.
 
     Raises
@@ -453,8 +453,8 @@ class FractionalMaxPool(_BetweenBounds):
 class FractionalAvgPool(_BetweenBounds):
     """Averages of windows whose length is a ratio: ``ops.FractionalAvgPool(pooling_ratio)(x)``.
 
-    It gives the averages, and the bounds as `FractionalMaxPool` does. The averages of integers are integers: what is
-    behind the point is dropped.
+    It gives the averages, and the bounds as `FractionalMaxPool` does. Averages of integers are integers, rounded
+    towards 0.
 
     Parameters
     ----------
@@ -485,7 +485,7 @@ class FractionalAvgPool(_BetweenBounds):
 
 
 def averaged(x: Tensor, average: Callable[[Tensor], Tensor]) -> Tensor:
-    """An average of floating numbers, or one of integers without what is behind the point."""
+    """An average of floating numbers, or an average of integers rounded towards 0."""
     if x.dtype.is_float:
         return average(x)
     return _engine.convert(trunc(average(_engine.convert(x, _dtype.float64.numpy.num))), x._typenum)

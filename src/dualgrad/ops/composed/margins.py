@@ -1,4 +1,4 @@
-"""Losses of margins, and primitive classes of losses."""
+"""Losses with margins, and primitive classes of losses."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: float = 0
     target : Tensor
         1 where the first score should be larger, -1 where the second.
     margin : float, default 0.0
-        By how much.
+        The least difference.
     reduction : {'mean', 'sum', 'none'}, default 'mean'
-        What is done with the elementwise loss.
+        The reduction of the elementwise loss.
 
     Returns
     -------
@@ -74,7 +74,7 @@ def hinge_embedding_loss(inputs: Any, targets: Any, margin: float = 1.0, reducti
     margin : float, default 1.0
         As in the formula.
     reduction : {'mean', 'sum', 'none'}, default 'mean'
-        What is done with the elementwise loss.
+        The reduction of the elementwise loss.
 
     Returns
     -------
@@ -102,7 +102,7 @@ def soft_margin_loss(input: Any, target: Any, reduction: str = "mean") -> Tensor
     input, target : Tensor
         Scores, and 1 or -1; one shape.
     reduction : {'mean', 'sum', 'none'}, default 'mean'
-        What is done with the elementwise loss.
+        The reduction of the elementwise loss.
 
     Returns
     -------
@@ -132,7 +132,7 @@ def multilabel_soft_margin_loss(input: Any, target: Any, weight: Any = None, red
     weight : Tensor, optional
         A factor for each class.
     reduction : {'mean', 'sum', 'none'}, default 'mean'
-        What is done with the losses of the samples.
+        The reduction of the losses of the samples.
 
     Returns
     -------
@@ -171,7 +171,7 @@ def multi_margin_loss(
     weight : Tensor, optional
         A factor for each class, shape (C,).
     reduction : {'mean', 'sum', 'none'}, default 'mean'
-        What is done with the losses of the samples.
+        The reduction of the losses of the samples.
 
     Returns
     -------
@@ -200,7 +200,7 @@ def multi_margin_loss(
 
 
 def multilabel_margin_loss(input: Any, target: Any, reduction: str = "mean") -> Tensor:
-    """Sum over classes i of a sample and others j of ``max(0, 1 - x[i] + x[j])``, divided by the number of classes.
+    """Sum of ``max(0, 1 - x[i] + x[j])`` over classes i of a sample and others j, divided by the number of classes.
 
     Parameters
     ----------
@@ -209,7 +209,7 @@ def multilabel_margin_loss(input: Any, target: Any, reduction: str = "mean") -> 
     target : Tensor of int
         The classes of each sample, up to the first -1; the shape of `input`.
     reduction : {'mean', 'sum', 'none'}, default 'mean'
-        What is done with the losses of the samples.
+        The reduction of the losses of the samples.
 
     Returns
     -------
@@ -260,9 +260,9 @@ def triplet_margin_loss(
     eps : float, default 1e-6
         Added to each difference.
     swap : bool, default False
-        Whether the distance of positive and negative counts if it is smaller than that of anchor and negative.
+        True to use the distance of positive and negative if it is smaller than the distance of anchor and negative.
     reduction : {'mean', 'sum', 'none'}, default 'mean'
-        What is done with the losses.
+        The reduction of the losses.
 
     Returns
     -------

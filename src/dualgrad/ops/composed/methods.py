@@ -1,8 +1,8 @@
 """Methods of `Tensor` that have no function of their own, and those that change a tensor in place.
 
 A method whose name ends with an underscore computes a new value of the tensor's own shape and type and points the
-handle at it, as ``t[index] = value`` does: what was computed from the old value keeps it. A new value of another kind,
-floating numbers for a tensor of integers, is refused as in NumPy; `copy_` and `fill_` convert what they are given.
+handle at it, as ``t[index] = value`` does. Values computed from the old value keep it. A new value of another kind,
+such as floating numbers for a tensor of integers, is an error, as in NumPy; `copy_` and `fill_` convert their argument.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def _is_signed(x: Tensor) -> bool:
 
 
 def _stride(x: Tensor, dim: int | None = None) -> Any:
-    """Elements from one to the next along each axis."""
+    """The number of elements between neighbours along each axis."""
     steps = [math.prod(x.shape[k + 1 :]) for k in range(x.ndim)]
     return tuple(steps) if dim is None else steps[one_axis("stride", dim, x.shape)]
 
@@ -116,7 +116,7 @@ def _to(x: Tensor, dtype: Any) -> Tensor:
 
 
 def _type(x: Tensor, dtype: Any = None) -> Any:
-    """Convert to a type; without one the name of the own type."""
+    """Convert to a type; without one return the name of the tensor's type."""
     return str(x.dtype) if dtype is None else x.astype(dtype)
 
 
@@ -128,7 +128,7 @@ def _new_full(x: Tensor, size: Any, fill_value: Any, *, dtype: Any = None) -> Te
 
 
 def _fill(x: Tensor, value: Any) -> Tensor:
-    """A tensor of the same shape and type, full of a number."""
+    """Make a tensor of the same shape and type, full of a number."""
     return full(x.shape, value, dtype=x.dtype)
 
 
@@ -137,7 +137,7 @@ def _expand(x: Tensor, *size: Any) -> Tensor:
 
 
 def _repeat(x: Tensor, *repeats: Any) -> Tensor:
-    """Copies of the whole tensor along each axis; more numbers than axes stand for new axes in front."""
+    """Repeat the whole tensor along each axis; further numbers add axes in front."""
     times = lengths("repeat", unpacked(repeats))
     if len(times) < x.ndim:
         raise ValueError(f"repeat: {times} for a tensor of shape {x.shape}; expected a number for each axis")
@@ -145,7 +145,7 @@ def _repeat(x: Tensor, *repeats: Any) -> Tensor:
 
 
 def _sum_to_size(x: Tensor, *size: Any) -> Tensor:
-    """Sum over axes so that the shape is one that broadcasts to the own shape."""
+    """Sum over axes down to a shape that broadcasts to the tensor's shape."""
     shape = new_shape("sum_to_size", unpacked(size))
     lead = x.ndim - len(shape)
     if lead < 0 or any(n not in (1, m) for n, m in zip(shape, x.shape[max(lead, 0) :], strict=False)):
@@ -155,7 +155,7 @@ def _sum_to_size(x: Tensor, *size: Any) -> Tensor:
 
 
 def _kthvalue(x: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> tuple[Tensor, Tensor]:
-    """The k-th smallest elements along an axis, and where they are."""
+    """The k-th smallest elements along an axis, and their positions."""
     axis = one_axis("kthvalue", dim, x.shape)
     if not 1 <= integer("kthvalue", "k", k) <= x.shape[axis]:
         raise ValueError(f"kthvalue: k is {k} for axis {dim} of shape {x.shape}; expected 1 up to its length")
@@ -168,7 +168,7 @@ def _kthvalue(x: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> tuple[
 
 
 def _index_put(x: Tensor, indices: Any, values: Any, accumulate: bool = False) -> Tensor:
-    """Elements at index tensors replaced, or added to."""
+    """Replace elements at index tensors, or add to them."""
     new = converted("index_put", "values", values, x)
     if not accumulate:
         return replaced(x, tuple(indices), new)
@@ -186,7 +186,7 @@ def _reverse_sequence(x: Tensor, seq_lengths: Any, seq_dim: int = 0, batch_dim: 
 
 
 def _itemset(x: Tensor, *args: Any) -> Tensor:
-    """A tensor with another number at one place: the only one, one counted in order, or one of an index."""
+    """Replace one number: the only one, one counted in order, or one at an index."""
     if len(args) not in (1, 2):
         raise TypeError(f"itemset: got {len(args)} arguments; expected a number, or a place and a number")
     if len(args) == 1 and x.size != 1:

@@ -114,7 +114,7 @@ def threshold(input: Any, thr: Any, value: Any) -> Tensor:
 
 
 def gumbel_softmax(logits: Any, tau: float = 1.0, hard: bool = False, dim: int = -1) -> Tensor:
-    """Softmax of logits with Gumbel noise: a choice at random that has a slope.
+    """Softmax of logits with Gumbel noise: a random choice with a derivative.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def gumbel_softmax(logits: Any, tau: float = 1.0, hard: bool = False, dim: int =
     tau : float, default 1.0
         The temperature, above 0.
     hard : bool, default False
-        Whether the value is a one-hot vector; the slope is that of the softmax all the same.
+        True for a one-hot value, with the derivative of the softmax.
     dim : int, default -1
         The axis of the categories.
 
@@ -209,7 +209,7 @@ def dropout1d(input: Any, p: float = 0.5, training: bool = True) -> Tensor:
     p : float, default 0.5
         The probability of a channel to become 0.
     training : bool, default True
-        Whether this is done; otherwise the result equals the input.
+        True for dropout; otherwise the result equals the input.
 
     Returns
     -------
@@ -234,7 +234,7 @@ def dropout2d(input: Any, p: float = 0.5, training: bool = True) -> Tensor:
     p : float, default 0.5
         The probability of a channel to become 0.
     training : bool, default True
-        Whether this is done; otherwise the result equals the input.
+        True for dropout; otherwise the result equals the input.
 
     Returns
     -------
@@ -259,7 +259,7 @@ def dropout3d(input: Any, p: float = 0.5, training: bool = True) -> Tensor:
     p : float, default 0.5
         The probability of a channel to become 0.
     training : bool, default True
-        Whether this is done; otherwise the result equals the input.
+        True for dropout; otherwise the result equals the input.
 
     Returns
     -------
@@ -289,11 +289,11 @@ def lrn(
     x : Tensor
         Shape (N, C, H, W).
     depth_radius : int, default 5
-        How many channels on each side are neighbours.
+        The number of neighbouring channels on each side.
     bias, alpha, beta : float, default 1.0, 1.0 and 0.5
         As in the formula.
     norm_region : {'ACROSS_CHANNELS'}, default 'ACROSS_CHANNELS'
-        Only this is there.
+        Only this value is supported.
 
     Returns
     -------
@@ -327,7 +327,7 @@ def rms_norm(x: Any, gamma: Any, epsilon: float = 1e-6) -> tuple[Tensor, Tensor]
     x : Tensor
         Any shape.
     gamma : Tensor
-        The scale; its shape is that of the last axes of `x`, over which means are taken.
+        The scale; its shape equals the last lengths of `x`, over which means are taken.
     epsilon : float, default 1e-6
         Added to the mean square.
 
@@ -364,7 +364,7 @@ def clip_by_norm(x: Any, max_norm: float, norm_type: float = 2.0, error_if_nonfi
     norm_type : float, default 2.0
         The order of the norm.
     error_if_nonfinite : bool, default False
-        Whether a norm that is inf or nan raises.
+        True to raise an error for a norm that is inf or nan.
 
     Returns
     -------
@@ -373,7 +373,7 @@ def clip_by_norm(x: Any, max_norm: float, norm_type: float = 2.0, error_if_nonfi
     Raises
     ------
     RuntimeError
-        For a norm that is not finite, if asked for.
+        For a norm that is not finite, with `error_if_nonfinite`.
 
     Examples
     --------
@@ -429,7 +429,7 @@ class CeLU(Derived, function=celu, alpha=1.0, example="""
 
 
 def _with_mask(name: str, x: Any, keep_prob: float, spatial: int) -> tuple[Tensor, Tensor]:
-    """What stays of the channels, divided by `keep_prob`, and whether they stayed."""
+    """The remaining channels, divided by `keep_prob`, and their mask."""
     x = operand(name, x)
     if x.ndim != spatial + 2:
         raise ValueError(f"{name}: x of shape {x.shape}; expected {spatial + 2} axes, channels second")
@@ -449,10 +449,10 @@ def _dropout3d(x: Any, keep_prob: float) -> tuple[Tensor, Tensor]:
 
 
 class Dropout2D(Derived, function=_dropout2d, keep_prob=0.5):
-    """Channels set to 0 at random, the others divided by `keep_prob`; and the mask of what stayed.
+    """Set channels to 0 at random and divide the others by `keep_prob`; return the mask of the others, too.
 
-    ``ops.Dropout2D(keep_prob=0.5)(x)`` takes shape (N, C, H, W); both results have it. Its random numbers are those of
-    `ops.dropout2d`, which takes the probability to become 0 and has no mask.
+    ``ops.Dropout2D(keep_prob=0.5)(x)`` takes shape (N, C, H, W); both results have it. It draws the same random numbers
+    as `ops.dropout2d`, which takes the probability to become 0 and returns no mask.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Formulas for single elements: logarithms of odds, division that cuts off, bits."""
+"""Formulas for single elements: log odds, truncating division, bits."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def nextafter(input: Any, other: Any) -> Tensor:
     Returns
     -------
     Tensor
-        The slope is 1 by `input` and 0 by `other`: the step between the numbers does not change.
+        The derivative is 1 by `input` and 0 by `other`: the step between the numbers does not change.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def logit(input: Any, eps: float | None = None) -> Tensor:
     input : Tensor
         Probabilities.
     eps : float, optional
-        Limit probabilities to ``eps`` and ``1 - eps`` before; None, or a negative number, leaves them.
+        Limit probabilities to ``eps`` and ``1 - eps`` first; None, or a negative number, leaves them.
 
     Returns
     -------
@@ -86,7 +86,7 @@ def logit(input: Any, eps: float | None = None) -> Tensor:
 
 
 def truncate_div(x: Any, y: Any) -> Tensor:
-    """Quotient rounded towards 0; the slope is 0.
+    """Quotient rounded towards 0; the derivative is 0.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def truncate_div(x: Any, y: Any) -> Tensor:
     Returns
     -------
     Tensor
-        The type that both have together.
+        The type common to both.
 
     Examples
     --------
@@ -113,7 +113,7 @@ def truncate_div(x: Any, y: Any) -> Tensor:
 
 
 def truncate_mod(x: Any, y: Any) -> Tensor:
-    """What `truncate_div` leaves over: it has the sign of `x`. The parameters are those of `truncate_div`.
+    """Remainder of `truncate_div`, with the sign of `x`. The parameters are as in `truncate_div`.
 
     Examples
     --------
@@ -133,7 +133,7 @@ def logspace(start: Any, end: Any, steps: int, base: Any = 10, *, dtype: Any = _
     start, end : Tensor or number
         First and last exponent.
     steps : int
-        How many powers.
+        The number of powers.
     base : number, default 10
         The base.
     dtype : type, default float32
@@ -204,7 +204,7 @@ bitwise_xor: Callable[[Any, Any], Tensor] = _logical("bitwise_xor", OP["bitwise_
 
 
 def bitwise_not(input: Any) -> Tensor:
-    """All bits of integers turned over.
+    """Invert all bits of integers.
 
     Parameters
     ----------
@@ -237,7 +237,7 @@ invert = bitwise_not
 
 
 def _shifted(name: str, input: Any, other: Any) -> tuple[Tensor, Tensor, Tensor]:
-    """The integers, how far their bits move (0 where that is not within their width), and where it is."""
+    """The integers, the distance by which bits move (0 if out of their width), and a mask of distances within it."""
     x, y = together(name, input, other)
     if not (x.dtype.is_int and y.dtype.is_int):
         raise TypeError(f"{name}: operands of types {x.dtype} and {y.dtype}; expected integers")
@@ -247,13 +247,13 @@ def _shifted(name: str, input: Any, other: Any) -> tuple[Tensor, Tensor, Tensor]
 
 
 def bitwise_left_shift(input: Any, other: Any) -> Tensor:
-    """Bits moved to the left: ``input * 2**other``, as far as the type has bits.
+    """Move bits to the left: ``input * 2**other``, within the width of the type.
 
     Parameters
     ----------
     input, other : Tensor or int
-        Integers, shapes that broadcast. Where `other` is negative, or not less than the number of bits, all bits are
-        moved out, as in NumPy.
+        Integers, shapes that broadcast. If `other` is negative, or not less than the number of bits, all bits are moved
+        out, as in NumPy.
 
     Returns
     -------
@@ -271,9 +271,9 @@ def bitwise_left_shift(input: Any, other: Any) -> Tensor:
 
 
 def bitwise_right_shift(input: Any, other: Any) -> Tensor:
-    """Bits moved to the right: ``input / 2**other``, rounded down.
+    """Move bits to the right: ``input / 2**other``, rounded down.
 
-    The parameters are those of `bitwise_left_shift`. Where all bits are moved out, the sign is left: -1 or 0.
+    The parameters are as in `bitwise_left_shift`. If all bits are moved out, the sign is left: -1 or 0.
 
     Examples
     --------
@@ -284,7 +284,7 @@ def bitwise_right_shift(input: Any, other: Any) -> Tensor:
     """
     x, y, there = _shifted("bitwise_right_shift", input, other)
     two = np.asarray(2, x.dtype.numpy)
-    half = y // 2  # 2**y itself may have no place in the type, the powers of both halves have
+    half = y // 2  # 2**y may not fit the type; the powers of both halves do
     moved = _rows.floor_divide(_rows.floor_divide(x, pow(two, half)), pow(two, y - half))
     return where(there, moved, -(x < 0).astype(x.dtype) if x.dtype.numpy.kind == "i" else 0)
 
@@ -381,7 +381,7 @@ def _ones_among_bits(input_x: Any) -> Tensor:
 
 
 class PopulationCount(Derived, function=_ones_among_bits, call="input_x"):
-    """How many bits of each integer are 1, UInt8: ``ops.PopulationCount()(input_x)``.
+    """Count the 1 bits of each integer, UInt8: ``ops.PopulationCount()(input_x)``.
 
     Negative numbers are two's complements.
 

@@ -28,7 +28,7 @@ __all__ = [
 
 
 def sequence_mask(lengths: Any, maxlen: int | None = None) -> Tensor:
-    """Which elements of sequences are there: True for as many as each has.
+    """Mask of the elements of sequences: the first `lengths` elements are True.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def argwhere(input: Any) -> Tensor:
 
 
 def cartesian_prod(*inputs: Any) -> Tensor:
-    """All choices of one element from each vector, as rows.
+    """All combinations of one element from each vector, as rows.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def cartesian_prod(*inputs: Any) -> Tensor:
     Raises
     ------
     ValueError
-        If there is none, or one is no vector.
+        If `inputs` is empty, or an input is not a vector.
 
     Examples
     --------
@@ -117,16 +117,16 @@ def cartesian_prod(*inputs: Any) -> Tensor:
 
 
 def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Tensor:
-    """All choices of r elements of a vector, as rows.
+    """All combinations of r elements of a vector, as rows.
 
     Parameters
     ----------
     input : Tensor
         A vector.
     r : int, default 2
-        How many elements are chosen.
+        The number of elements in a combination.
     with_replacement : bool, default False
-        Whether an element may be chosen again.
+        True if an element may be taken again.
 
     Returns
     -------
@@ -161,7 +161,7 @@ def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None) -> T
     row, col : int
         The lengths of the matrix.
     offset : int, default 0
-        The diagonal up to which elements belong to it.
+        The highest diagonal of the triangle.
     dtype : type, default int64
         Int32 or Int64.
 
@@ -183,7 +183,7 @@ def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None) -> T
 def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None) -> Tensor:
     """The places of an upper triangle: row numbers, and column numbers.
 
-    Parameters and results are those of `tril_indices`; elements from the diagonal `offset` on belong to it.
+    Parameters and results are as in `tril_indices`; `offset` is the lowest diagonal.
 
     Examples
     --------
@@ -204,23 +204,23 @@ def _triangle(name: str, indices: Any, row: int, col: int, offset: int, dtype: A
 
 
 class DataFormatDimMap(Primitive):
-    """Which axis of an image an axis of another order is: ``ops.DataFormatDimMap()(input_x)``.
+    """Translate axes of an image to another order: ``ops.DataFormatDimMap()(input_x)``.
 
     Axis i of `dst_format` becomes its number in `src_format`, as `transpose` needs it.
 
     Parameters
     ----------
     src_format, dst_format : {'NHWC', 'NCHW'}, default 'NHWC' and 'NCHW'
-        The order of the axes that are found, and of those that are given.
+        The order of the axes of the result, and of the operand.
 
     Raises
     ------
     TypeError
-        If axes are no integers.
+        If axes are not integers.
     ValueError
         For other orders.
     IndexError
-        If there is no such axis.
+        If the axis does not exist.
 
     Examples
     --------

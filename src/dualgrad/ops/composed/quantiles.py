@@ -34,16 +34,16 @@ def nanmean(input: Any, axis: Any = None, keepdims: bool = False, *, dtype: Any 
     input : Tensor
         Any shape; integers become float32.
     axis : int or tuple of int, optional
-        What is reduced; None stands for all axes.
+        The axes to reduce; None stands for all axes.
     keepdims : bool, default False
         Keep the axes with length 1.
     dtype : type, optional
-        Convert to this type before.
+        Convert to this type first.
 
     Returns
     -------
     Tensor
-        nan where there is nothing but nan.
+        nan if all elements are nan.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def nanmean(input: Any, axis: Any = None, keepdims: bool = False, *, dtype: Any 
 
 
 def nanmedian(input: Any, axis: int = -1, keepdims: bool = False) -> tuple[Tensor, Tensor]:
-    """Median along an axis that leaves nan out, and where it is; of two middle elements the lower one.
+    """Median along an axis that leaves nan out, and its position; of two middle elements the lower one.
 
     Parameters
     ----------
@@ -95,16 +95,16 @@ def nanmedian(input: Any, axis: int = -1, keepdims: bool = False) -> tuple[Tenso
 
 
 def quantile(input: Any, q: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
-    """Quantiles, linear between neighbours; nan where there is nan.
+    """Quantiles, linear between neighbours; nan if any element is nan.
 
     Parameters
     ----------
     input : Tensor
         Any shape; integers become float32.
     q : float, or Tensor or list of float
-        Which quantiles, from 0 to 1.
+        The quantiles, from 0 to 1.
     axis : int or tuple of int, optional
-        What is reduced; None stands for all axes.
+        The axes to reduce; None stands for all axes.
     keepdims : bool, default False
         Keep the axes with length 1.
 
@@ -129,7 +129,7 @@ def quantile(input: Any, q: Any, axis: Any = None, keepdims: bool = False) -> Te
 
 
 def nanquantile(input: Any, q: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
-    """Quantiles that leave nan out; parameters and results are those of `quantile`.
+    """Quantiles that leave nan out; parameters and results are as in `quantile`.
 
     Examples
     --------
@@ -142,14 +142,14 @@ def nanquantile(input: Any, q: Any, axis: Any = None, keepdims: bool = False) ->
 
 
 def ptp(input: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
-    """The largest element less the smallest, over axes.
+    """The largest element minus the smallest, over axes.
 
     Parameters
     ----------
     input : Tensor
         Any shape and type.
     axis : int or tuple of int, optional
-        What is reduced; None stands for all axes.
+        The axes to reduce; None stands for all axes.
     keepdims : bool, default False
         Keep the axes with length 1.
 
@@ -168,7 +168,7 @@ def ptp(input: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
 
 
 def argmax_with_value(input: Any, axis: int = 0, keep_dims: bool = False) -> tuple[Tensor, Tensor]:
-    """Where the largest element along an axis is, and what it is.
+    """Position and value of the largest element along an axis.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ def argmax_with_value(input: Any, axis: int = 0, keep_dims: bool = False) -> tup
     Returns
     -------
     tuple of Tensor
-        The positions, of several the first, and the elements.
+        The positions, of equal elements the first, and the elements.
 
     Examples
     --------
@@ -197,7 +197,7 @@ def argmax_with_value(input: Any, axis: int = 0, keep_dims: bool = False) -> tup
 
 
 def argmin_with_value(input: Any, axis: int = 0, keep_dims: bool = False) -> tuple[Tensor, Tensor]:
-    """Where the smallest element along an axis is, and what it is; parameters are those of `argmax_with_value`.
+    """Position and value of the smallest element along an axis; parameters are as in `argmax_with_value`.
 
     Examples
     --------
@@ -310,8 +310,8 @@ def _middle(x: Any, global_median: bool, axis: int, keep_dims: bool, ignore_nan:
 class Median(Derived, function=_middle, global_median=False, axis=0, keep_dims=False, ignore_nan=False, call="x"):
     """Primitive class of `median`: ``ops.Median(global_median=False, axis=0, keep_dims=False, ignore_nan=False)(x)``.
 
-    It gives medians and their positions; `global_median` is that of all elements in order, and `ignore_nan` leaves nan
-    out, as `nanmedian` does. The median of no floating numbers is nan.
+    It gives medians and their positions. `global_median` takes the median of all elements in order, and `ignore_nan`
+    leaves nan out, as `nanmedian` does. The median of no floating numbers is nan.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Elements in reverse order, and repeated ones."""
+"""Reverse and repeat elements."""
 
 from __future__ import annotations
 
@@ -96,9 +96,9 @@ def reverse_sequence(x: Any, seq_lengths: Any, seq_dim: int, batch_dim: int = 0)
     x : Tensor
         At least two axes.
     seq_lengths : Tensor of int
-        How many elements of each sequence are reversed.
+        The number of elements of each sequence to reverse.
     seq_dim, batch_dim : int
-        The axis along which sequences run, and the one that counts them (default 0).
+        The axis along which sequences run, and the batch axis (default 0).
 
     Returns
     -------
@@ -140,7 +140,7 @@ def repeat_elements(x: Any, rep: int, axis: int = 0) -> Tensor:
     x : Tensor
         At least one axis.
     rep : int
-        How often.
+        How many times.
     axis : int, default 0
         The axis.
 

@@ -1,8 +1,8 @@
-"""Rows and points of Parameters and other tensors changed in place, and rows of a copy.
+"""Change rows and points of Parameters and other tensors in place, and rows of a copy.
 
-The functions whose names begin with ``scatter`` change a variable, as `assign` does: what a Parameter is given is a
-constant, other tensors take derivatives on. Those that begin with ``inplace`` leave it as it is, whatever their name
-says, and so they do in MindSpore.
+The functions whose names begin with ``scatter`` change a variable, as `assign` does: new values of a Parameter are
+constants, other tensors carry derivatives. Functions whose names begin with ``inplace`` return a new tensor, despite
+their name, as in MindSpore.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ scatter_nd_div, scatter_nd_max, scatter_nd_min = [_function(kind, True) for kind
 
 
 def _rows(name: str, x: Any, v: Any, indices: Any, change: Callable[..., Tensor]) -> Tensor:
-    """A tensor with some of its rows changed; one row of values serves all of them."""
+    """Change some rows of a tensor; one row of values serves all of them."""
     x = operand(name, x)
     index = index_tensor(
         name, indices if isinstance(indices, Tensor) else np.atleast_1d(array_of(name, "indices", indices))
@@ -135,7 +135,7 @@ def inplace_add(x: Any, v: Any, indices: Any) -> Tensor:
     x : Tensor
         At least one axis.
     v : Tensor
-        A row for each index, or one for all.
+        A row for each index, or one row for all.
     indices : int or tuple of int
         The rows.
 
@@ -151,7 +151,7 @@ def inplace_add(x: Any, v: Any, indices: Any) -> Tensor:
     TypeError
         If the type of `x` cannot hold the values.
     IndexError
-        If there is no such row.
+        If the row does not exist.
 
     Examples
     --------
@@ -166,7 +166,7 @@ def inplace_add(x: Any, v: Any, indices: Any) -> Tensor:
 def inplace_sub(x: Any, v: Any, indices: Any) -> Tensor:
     """Subtract values from some rows; the result is a new tensor.
 
-    Parameters, result and errors are those of `inplace_add`.
+    Parameters, result and errors are as in `inplace_add`.
 
     Examples
     --------
@@ -181,7 +181,7 @@ def inplace_sub(x: Any, v: Any, indices: Any) -> Tensor:
 def inplace_update(x: Any, v: Any, indices: Any) -> Tensor:
     """Replace some rows; the result is a new tensor.
 
-    Parameters, result and errors are those of `inplace_add`; of a row that comes twice the last value counts.
+    Parameters, result and errors are as in `inplace_add`; if a row comes twice, the last value counts.
 
     Examples
     --------
@@ -199,11 +199,11 @@ def inplace_index_add(var: Any, indices: Any, updates: Any, axis: int) -> Tensor
     Parameters
     ----------
     var : Parameter or Tensor
-        What is changed.
+        The variable to change.
     indices : Tensor of int
-        A vector: where the slices go.
+        A vector: the positions of the slices.
     updates : Tensor
-        The shape of `var`, but along the axis as long as `indices`.
+        The shape of `var`, but as long as `indices` along the axis.
     axis : int
         The axis.
 
@@ -215,7 +215,7 @@ def inplace_index_add(var: Any, indices: Any, updates: Any, axis: int) -> Tensor
     Raises
     ------
     TypeError
-        If `var` is no tensor or its type cannot hold the values.
+        If `var` is not a tensor or its type cannot hold the values.
     ValueError, IndexError
         If shapes do not fit, or an index is out of range.
 
@@ -319,7 +319,7 @@ class SparseTensorDenseMatmul(Primitive):
     Parameters
     ----------
     adjoint_st, adjoint_dt : bool, default False
-        Whether the sparse matrix or the other one is transposed before; complex ones are refused then.
+        True to transpose the sparse or the other matrix first; complex matrices raise an error then.
 
     Raises
     ------
@@ -380,7 +380,7 @@ def _rows_from(input_params: Any, input_indices: Any, offset: Any) -> Tensor:
 
 
 class EmbeddingLookup(Derived, function=_rows_from, call="input_params, input_indices, offset"):
-    """Primitive class: ``ops.EmbeddingLookup()(input_params, input_indices, offset)`` are rows of a table.
+    """Primitive class: ``ops.EmbeddingLookup()(input_params, input_indices, offset)`` gives rows of a table.
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
-"""Other names of functions, and functions of Python values that ported code calls by name."""
+"""Aliases of functions, and functions of Python values that ported code calls by name."""
 
 from __future__ import annotations
 
-# Other names of a function are imports, so that checkers know its type. Functions of Python's numbers, truth values and
-# containers are Python's own; tensors are operands of Python's operators too.
+# Aliases of a function are imports, so that checkers know its type. Functions of Python's numbers, truth values and
+# containers are Python's own; tensors are operands of Python's operators, too.
 from builtins import len as list_len
 from builtins import len as tuple_len
 from builtins import max as scalar_max
@@ -89,7 +89,7 @@ def _check_dict(name: str, dictionary: Any, key: Any) -> None:
 
 
 def in_dict(key: Any, dictionary: dict[Any, Any]) -> bool:
-    """Whether a dict has a key.
+    """True if a dict has a key.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def in_dict(key: Any, dictionary: dict[Any, Any]) -> bool:
 
 
 def not_in_dict(key: Any, dictionary: dict[Any, Any]) -> bool:
-    """Whether a dict does not have a key; the parameters are those of `in_dict`.
+    """True if a dict does not have a key; the parameters are as in `in_dict`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Sequences whose alignment with the labels is not known: losses, and the labels of the best path."""
+"""Sequences without a known alignment with their labels: losses, and the labels of the best path."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ["CTCGreedyDecoder", "CTCLoss", "CTCLossV2", "NoRepeatNGram", "ctc_gre
 
 
 def _lengths(name: str, what: str, given: Any, batch: int, largest: int) -> Tensor:
-    """One length for each sequence of the batch. Those below 0 become too large, so that they fit no axis."""
+    """Return one length for each sequence of the batch. Negative lengths become too large, so that they fit no axis."""
     found = index_tensor(name, given)
     if found.shape != (batch,) and not (batch == 1 and found.shape == ()):
         raise ValueError(f"{name}: {what} has shape {found.shape}; expected one length for each of {batch} sequences")
@@ -36,7 +36,7 @@ def _lengths(name: str, what: str, given: Any, batch: int, largest: int) -> Tens
 
 
 def _unrolled(name: str, labels: Tensor, lengths: Any, batch: int) -> Tensor:
-    """Labels of all sequences in a row, as one row for each sequence. The lengths are read."""
+    """Split the concatenated labels of all sequences into one row for each. The lengths are read."""
     counts = index_tensor(name, lengths).asnumpy().reshape(-1)
     if len(counts) != batch or (counts < 0).any() or counts.sum() != labels.size:
         raise ValueError(
@@ -51,8 +51,8 @@ def _unrolled(name: str, labels: Tensor, lengths: Any, batch: int) -> Tensor:
 def _log_alpha(log_probs: Tensor, labels: Tensor, blank: int, merged: bool = True) -> Tensor:
     """The logarithms of the forward variables, shape (batch, T, 2 S + 1).
 
-    State 2 k + 1 is label k, and even states are blanks between them. A path stays, goes on by one state, or skips a
-    blank between two labels that differ. Labels that are not merged neither stay nor differ from the one before.
+    State 2 k + 1 is label k, and even states are blanks between them. A path stays, moves on by one state, or skips a
+    blank between two different labels. Labels that are not merged do not stay, and equal ones may skip their blank.
     """
     steps, (batch, count) = log_probs.shape[0], labels.shape
     width = 2 * count + 1
@@ -80,14 +80,14 @@ def _negative_log(log_alpha: Tensor, taken: Tensor, counts: Tensor) -> Tensor:
     steps = where(taken == 0, 0, taken - 1)
     blank = log_alpha[batch, steps, 2 * counts]
     label = where(counts == 0, -np.inf, log_alpha[batch, steps, where(counts == 0, 0, 2 * counts - 1)])
-    loss = -logsumexp(stack((blank, label)), 0)  # without a path its slope is 0
+    loss = -logsumexp(stack((blank, label)), 0)  # without a path its derivative is 0
     return where(taken == 0, where(counts == 0, 0.0, np.inf).astype(loss.dtype), loss)
 
 
 def _losses(x: Tensor, labels: Tensor, taken: Tensor, counts: Tensor, blank: int, merged: bool = True) -> Any:
     """The loss of each sequence, and the forward variables."""
     inside = Tensor(np.arange(labels.shape[1])) < counts.reshape(-1, 1)
-    labels = where(labels < 0, x.shape[2], labels)  # no class, as those that are too large
+    labels = where(labels < 0, x.shape[2], labels)  # not a class, like labels that are too large
     alpha = _log_alpha(x, where(inside, labels, blank), blank, merged)
     impossible = _rows.logical_and(inside, labels == blank).any(1) if labels.shape[1] else counts < 0
     return where(impossible, np.inf, _negative_log(alpha, taken, counts)), alpha
@@ -102,31 +102,31 @@ def ctc_loss(
     reduction: str = "mean",
     zero_infinity: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """Connectionist temporal classification: the loss of labels without their places in time.
+    """Connectionist temporal classification: the loss of labels without their times.
 
     The loss of a sequence is ``-log(sum over paths of prod over t of p[t, path[t]])``. A path has one class for each
-    time. It counts where the labels are left once repetitions are merged and blanks are dropped. The sum is taken over
-    the states of all such paths, from one time to the next, in logarithms; derivatives are those of that sum, to any
-    order. See A. Graves et al., Connectionist Temporal Classification, ICML 2006.
+    time. It counts if merging repetitions and dropping blanks leaves the labels. The sum is taken over the states of
+    all such paths, from one time to the next, in logarithms. Derivatives of any order are derivatives of this sum. See
+    A. Graves et al., Connectionist Temporal Classification, ICML 2006.
 
     Parameters
     ----------
     log_probs : Tensor
-        Logarithms of probabilities, as of `log_softmax`: shape (T, N, C), or (T, C) for one sequence. The slope by
-        `log_probs` is that of the formula, whether their exponentials sum to 1 or not.
+        Logarithms of probabilities, as of `log_softmax`: shape (T, N, C), or (T, C) for one sequence. The derivative by
+        `log_probs` does not assume that their exponentials sum to 1.
     targets : Tensor
-        Labels, integers of shape (N, S); what is behind the length of a sequence is not read. Of shape
-        (sum of `target_lengths`,) the labels of all sequences, one after another.
+        Labels, integers of shape (N, S); labels behind the length of a sequence are not read. Of shape (sum of
+        `target_lengths`,) the labels of all sequences, one after another.
     input_lengths, target_lengths : Tensor
-        Integers of shape (N,): how many times of a sequence count, and how many labels it has. The lengths of labels
-        in a row are read when the function is called.
+        Integers of shape (N,): the number of times of each sequence, and its number of labels. The lengths of
+        concatenated labels are read when the function is called.
     blank : int, default 0
         The class of the blank.
     reduction : {'mean', 'sum', 'none'}, default 'mean'
         'mean' divides the loss of each sequence by the number of its labels (1 if it has none) first.
     zero_infinity : bool, default False
-        Whether sequences that cannot have their labels count 0 in place of infinity: they are too short, or a label
-        is the blank. Their slope is 0 in both cases.
+        True if sequences that cannot have their labels count 0 in place of infinity: they are too short, or a label is
+        the blank. Their derivative is 0 in both cases.
 
     Returns
     -------
@@ -137,11 +137,11 @@ def ctc_loss(
     Raises
     ------
     TypeError
-        If labels or lengths are no integers.
+        If labels or lengths are not integers.
     ValueError
-        If shapes do not fit, or `blank` is no class.
+        If shapes do not fit, or `blank` is not a class.
     IndexError
-        If a length is longer than its axis or below 0, or a label is no class.
+        If a length is longer than its axis or below 0, or a label is not a class.
 
     Examples
     --------
@@ -186,24 +186,24 @@ def ctc_loss(
 def ctc_greedy_decoder(
     inputs: Any, sequence_length: Any, merge_repeated: bool = True
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """The labels of the path that has the largest score at each time. The last class is the blank.
+    """The labels of the path with the largest score at each time. The last class is the blank.
 
     Parameters
     ----------
     inputs : Tensor
         Scores, as logits or logarithms of probabilities, shape (T, N, C).
     sequence_length : Tensor
-        Integers of shape (N,), from 0 to T: how many times of each sequence count. They and the classes are read when
+        Integers of shape (N,), from 0 to T: the number of times of each sequence. They and the classes are read when
         the function is called.
     merge_repeated : bool, default True
-        Whether equal classes side by side are one label.
+        True if equal classes side by side are one label.
 
     Returns
     -------
     tuple of Tensor
-        The labels as a sparse matrix: their places, Int64 of shape (M, 2), a row has the sequence and the place among
-        its labels; the labels, Int64 of shape (M,); the shape, two Int64 numbers, N and the largest number of labels.
-        Last the sum of the largest scores of each sequence with its sign changed, shape (N, 1), which has derivatives.
+        The labels as a sparse matrix: their places, Int64 of shape (M, 2), where a row has the sequence and the place
+        among its labels; the labels, Int64 of shape (M,); the shape, two Int64 numbers, N and the largest number of
+        labels. Last minus the sum of the largest scores of each sequence, shape (N, 1), which has derivatives.
 
     Raises
     ------
@@ -248,7 +248,7 @@ class CTCGreedyDecoder(
 
 
 class CTCLossV2(Primitive):
-    """Primitive class of `ctc_loss`: ``(log_probs, targets, input_lengths, target_lengths)`` are called.
+    """Primitive class of `ctc_loss`, called with ``(log_probs, targets, input_lengths, target_lengths)``.
 
     Parameters
     ----------
@@ -284,17 +284,17 @@ class CTCLoss(Primitive):
 
     ``ops.CTCLoss()(x, labels_indices, labels_values, sequence_length)``: the logits have shape (T, N, C), and `softmax`
     makes them probabilities. Row k of `labels_indices`, shape (M, 2), has the sequence of label k and its place among
-    the labels of that sequence, in order. The results are the loss of each sequence, shape (N,), and the gradient of
+    the labels of this sequence, in order. The results are the loss of each sequence, shape (N,), and the gradient of
     their sum, of the shape of the logits.
 
     Parameters
     ----------
     preprocess_collapse_repeated : bool, default False
-        Whether equal labels side by side are one label.
+        True if equal labels side by side are one label.
     ctc_merge_repeated : bool, default True
-        Whether equal classes side by side in a path are one label. Otherwise each is a label of its own.
+        True if equal classes side by side in a path are one label, False if each is a label of its own.
     ignore_longer_outputs_than_inputs : bool, default False
-        Whether sequences that are too short for their labels count 0. Otherwise they are refused.
+        True if sequences that are too short for their labels count 0; otherwise they raise an error.
 
     Examples
     --------
@@ -372,18 +372,18 @@ class CTCLoss(Primitive):
 class NoRepeatNGram(Primitive):
     """Logarithms of probabilities without labels that would repeat.
 
-    ``ops.NoRepeatNGram(ngram_size)(state_seq, log_probs)`` is for sequences (..., L) and scores (..., V). A label that
-    would make the last labels of a sequence one that is there already gets the least finite number.
+    ``ops.NoRepeatNGram(ngram_size)(state_seq, log_probs)`` is for sequences (..., L) and scores (..., V). A label gets
+    the least finite number if the last labels with it would repeat earlier ones.
 
     Parameters
     ----------
     ngram_size : int, default 1
-        How many labels are not to come again in their order.
+        The number of labels whose sequence must not repeat.
 
     Raises
     ------
     TypeError
-        If the labels are no integers.
+        If the labels are not integers.
     ValueError
         If shapes do not fit.
 

@@ -1,4 +1,4 @@
-"""Axes that are added, joined and divided."""
+"""Add, join and split axes."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def atleast_1d(inputs: Any) -> Any:
 
 
 def atleast_2d(inputs: Any) -> Any:
-    """A number or vector as a matrix of one row; parameters and results are those of `atleast_1d`.
+    """Make a number or vector a matrix of one row; parameters and results are as in `atleast_1d`.
 
     Examples
     --------
@@ -63,9 +63,9 @@ def atleast_2d(inputs: Any) -> Any:
 
 
 def atleast_3d(inputs: Any) -> Any:
-    """At least three axes; a vector of length n gets shape (1, n, 1), a matrix a last axis of length 1.
+    """Add axes up to three; a vector of length n gets shape (1, n, 1), a matrix a last axis of length 1.
 
-    Parameters and results are those of `atleast_1d`.
+    Parameters and results are as in `atleast_1d`.
 
     Examples
     --------
@@ -124,7 +124,7 @@ def dstack(tensors: Any) -> Tensor:
 
 
 def tensor_split(input: Any, indices_or_sections: Any, axis: int = 0) -> tuple[Tensor, ...]:
-    """Divide an axis at places, or into parts that differ by one element at most.
+    """Split an axis at places, or into parts that differ by at most one element.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ def _divided(name: str, x: Tensor, places: Any, axis: int, even: bool = False) -
 
 
 def hsplit(input: Any, indices_or_sections: Any) -> tuple[Tensor, ...]:
-    """Divide the second axis, or the only one; see `tensor_split`.
+    """Split the second axis, or the only one; see `tensor_split`.
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ def hsplit(input: Any, indices_or_sections: Any) -> tuple[Tensor, ...]:
 
 
 def vsplit(input: Any, indices_or_sections: Any) -> tuple[Tensor, ...]:
-    """Divide the first axis; see `tensor_split`. Parameters and results are those of `hsplit`.
+    """Split the first axis; see `tensor_split`. Parameters and results are as in `hsplit`.
 
     Examples
     --------
@@ -207,7 +207,7 @@ def vsplit(input: Any, indices_or_sections: Any) -> tuple[Tensor, ...]:
 
 
 def dsplit(input: Any, indices_or_sections: Any) -> tuple[Tensor, ...]:
-    """Divide the third axis; see `tensor_split`. Parameters and results are those of `hsplit`.
+    """Split the third axis; see `tensor_split`. Parameters and results are as in `hsplit`.
 
     Examples
     --------
@@ -226,7 +226,7 @@ def expand(input_x: Any, size: Any) -> Tensor:
     input_x : Tensor
         Any shape.
     size : tuple of int or Tensor
-        The new shape, of as many axes or more.
+        The new shape, with at least as many axes.
 
     Returns
     -------
@@ -255,12 +255,12 @@ def expand(input_x: Any, size: Any) -> Tensor:
 
 
 def view_as(input: Any, other: Any) -> Tensor:
-    """Give a tensor the shape of another one.
+    """Give a tensor the shape of another.
 
     Parameters
     ----------
     input, other : Tensor
-        What is reshaped, and what has the shape.
+        The tensor to reshape, and the tensor with the shape.
 
     Returns
     -------
@@ -284,7 +284,7 @@ def view_as(input: Any, other: Any) -> Tensor:
 
 
 class ConjugateTranspose(Derived, function=lambda x, perm: conj(transpose(x, perm)), call="x, perm"):
-    """Axes in another order, and conjugate numbers: ``ops.ConjugateTranspose()(x, perm)``.
+    """Reorder axes and conjugate numbers: ``ops.ConjugateTranspose()(x, perm)``.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """Primitive classes that change parameters: one step of an optimiser each.
 
-They are called with the parameter, the state of the optimiser, the gradient and the numbers of the step, and change
-the parameter and the state in place, as `assign` does. A step is never differentiated. The optimisers of `nn` keep
-the state themselves and take the same steps.
+They are called with the parameter, the state of the optimiser, the gradient and the numbers of the step, and change the
+parameter and the state in place, as `assign` does. A step is never differentiated. The optimisers of `nn` keep their
+state and take the same steps.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def _of_rows(update: Callable[..., tuple[Any, ...]], changed: str, all_rows: boo
 
 
 def _row_after_row(update: Callable[..., tuple[Any, ...]], changed: str) -> Callable[..., Any]:
-    """A step whose gradient has some of the rows only; a row that comes again takes another step."""
+    """A step whose gradient has some of the rows only; a row that comes again takes a further step."""
     of_rows = _of_rows(update, changed)
 
     def updated(grad: Any, indices: Any, **given: Any) -> tuple[Any, ...]:

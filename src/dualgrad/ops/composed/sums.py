@@ -72,7 +72,7 @@ def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 
     Parameters
     ----------
     input : Tensor
-        Shape (n, p), or one that broadcasts to it.
+        Shape (n, p), or a shape that broadcasts to it.
     batch1, batch2 : Tensor
         Shapes (b, n, m) and (b, m, p).
     beta, alpha : number, default 1
@@ -103,7 +103,7 @@ def addr(x: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tens
     Parameters
     ----------
     x : Tensor
-        Shape (n, m), or one that broadcasts to it.
+        Shape (n, m), or a shape that broadcasts to it.
     vec1, vec2 : Tensor
         Vectors of lengths n and m.
     beta, alpha : number, default 1
@@ -126,7 +126,7 @@ def addr(x: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tens
 
 
 def vecdot(x: Any, y: Any, *, axis: int = -1) -> Tensor:
-    """Scalar products of vectors along an axis; of complex ones the first is conjugated.
+    """Scalar products of vectors along an axis; the first of complex vectors is conjugated.
 
     Parameters
     ----------
@@ -156,15 +156,15 @@ def batch_dot(x1: Any, x2: Any, axes: Any = None) -> Tensor:
     Parameters
     ----------
     x1, x2 : Tensor
-        At least two axes; the first counts the samples.
+        At least two axes; the first is the batch axis.
     axes : int or pair of int, optional
-        The axes that are summed over, for both or for each; by default the last of `x1`, and of `x2` the second
-        last (the last of a matrix).
+        The axes to sum over, for both or for each; by default the last of `x1`, and of `x2` the second last (the last
+        of a matrix).
 
     Returns
     -------
     Tensor
-        The axes of `x1` without its own, then those of `x2` without sample and its own; at least two.
+        The axes of `x1` without the summed one, then the axes of `x2` without batch and summed axis; at least two.
 
     Examples
     --------
@@ -260,13 +260,13 @@ def vector_norm(x: Any, ord: float = 2, axis: Any = None, keepdims: bool = False
     x : Tensor
         Any shape; integers become float32.
     ord : float, default 2
-        The order: 0 counts what is not zero, inf and -inf take the largest and smallest absolute value.
+        The order: 0 counts the elements that are not zero, inf and -inf take the largest and smallest absolute value.
     axis : int or tuple of int, optional
         The axes; all by default.
     keepdims : bool, default False
         Keep the axes with length 1.
     dtype : type, optional
-        Convert `x` to this type before.
+        Convert `x` to this type first.
 
     Returns
     -------
@@ -290,7 +290,7 @@ def vector_norm(x: Any, ord: float = 2, axis: Any = None, keepdims: bool = False
 
 
 def renorm(input: Any, p: Any, axis: int, maxnorm: Any) -> Tensor:
-    """Parts along an axis shortened to a norm, if they are longer.
+    """Shorten parts along an axis to a norm, if they are longer.
 
     Parameters
     ----------
@@ -299,7 +299,7 @@ def renorm(input: Any, p: Any, axis: int, maxnorm: Any) -> Tensor:
     p : number
         The order of the norm.
     axis : int
-        The axis that counts the parts.
+        The axis along which the parts are numbered.
     maxnorm : number
         The norm.
 
@@ -331,13 +331,13 @@ def matrix_norm(A: Any, ord: Any = "fro", axis: Any = (-2, -1), keepdims: bool =
     A : Tensor
         At least two axes.
     ord : {'fro', 'nuc', inf, -inf, 1, -1, 2, -2}, default 'fro'
-        Which norm.
+        The norm.
     axis : pair of int, default (-2, -1)
         The axes of the matrices.
     keepdims : bool, default False
         Keep these axes with length 1.
     dtype : type, optional
-        Convert to this type before.
+        Convert to this type first.
 
     Returns
     -------
@@ -445,7 +445,7 @@ class SquareSumAll(Derived, function=_two_sums):
 
 
 def unsorted_segment_prod(x: Any, segment_ids: Any, num_segments: int) -> Tensor:
-    """Products of the elements that bear one segment number. Derivatives are exact where elements are 0, too.
+    """Products of the elements with the same segment number. Derivatives are exact where elements are 0, too.
 
     Parameters
     ----------
@@ -464,7 +464,7 @@ def unsorted_segment_prod(x: Any, segment_ids: Any, num_segments: int) -> Tensor
     Raises
     ------
     ValueError
-        If shapes do not fit, or there is no segment.
+        If shapes do not fit, or `num_segments` is below 1.
     IndexError
         If a number is too large.
 

@@ -1,7 +1,7 @@
-"""Sparse tensors that are given by places, values and a shape: primitive classes that compute with them.
+"""Sparse tensors given by places, values and a shape: primitive classes that compute with them.
 
-Places are a matrix of integers, one row for each value. Values have derivatives, places have none. Where the number of
-places of a result depends on places, these are read, so such a class is not recorded.
+Places are a matrix of integers, one row for each value. Values have derivatives, places have none. If the number of
+places of a result depends on places, they are read, so such a class is not recorded.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def _numbers(name: str, places: Tensor, shape: tuple[int, ...]) -> np.ndarray:
 def _united(
     name: str, first: tuple[Tensor, Tensor, tuple[int, ...]], second: tuple[Tensor, Tensor, tuple[int, ...]]
 ) -> tuple[np.ndarray, Tensor, Tensor]:
-    """The places of two sparse tensors together, in the order of rows, and the values of each there, else 0."""
+    """The union of the places of two sparse tensors, in row order, and the values of each there, else 0."""
     if first[2] != second[2]:
         raise ValueError(f"{name}: tensors of shapes {first[2]} and {second[2]}; expected equal shapes")
     if first[1]._typenum != second[1]._typenum:
@@ -72,10 +72,10 @@ def _united(
 
 
 class SparseToDense(Primitive):
-    """The tensor that places and values stand for: ``ops.SparseToDense()(indices, values, sparse_shape)``.
+    """The dense tensor of places and values: ``ops.SparseToDense()(indices, values, sparse_shape)``.
 
-    Places (N, R), values (N,) and R lengths give a tensor of that shape, 0 where there is no place; values at one place
-    are added. Places of shape (N,) are those of a vector.
+    Places (N, R), values (N,) and R lengths give a tensor of this shape, 0 at all other places; values at one place are
+    added. Places of shape (N,) are for a vector.
 
     Raises
     ------
@@ -159,7 +159,7 @@ def _as_tensor(shape: tuple[int, ...]) -> Tensor:
 
 
 class SparseAddmm(Primitive):
-    """Product of a sparse matrix with a matrix, and another one added.
+    """Product of a sparse matrix with a matrix, plus another matrix.
 
     ``ops.SparseAddmm()(indices, values, shape, x2, x3, alpha, beta)`` is ``alpha * (x1 @ x2) + beta * x3``.
 
@@ -192,7 +192,7 @@ class SparseAddmm(Primitive):
 
 
 class _Beside(Primitive):
-    """The values of a sparse tensor and those of another one at its places, taken together."""
+    """Combine the values of a sparse tensor with the values of another tensor at its places."""
 
     __slots__ = ()
     _combine: Callable[[Tensor, Tensor], Tensor]
@@ -360,12 +360,12 @@ class SparseReshape(Primitive):
     Returns
     -------
     tuple of Tensor
-        The new places, and the new shape, where a length of -1 has been computed.
+        The new places, and the new shape, where a length of -1 is computed.
 
     Raises
     ------
     ValueError
-        If the shapes have different numbers of elements, or are not of the places.
+        If the shapes have different numbers of elements, or the places do not fit.
     IndexError
         If a place is outside of the shape.
 
@@ -399,7 +399,7 @@ class SparseReshape(Primitive):
 
 
 def _segments(name: str, power: float, x: Any, indices: Any, segment_ids: Any, number: Any = None) -> Tensor:
-    """Sums of chosen rows by segments, divided by a power of how many rows a segment has."""
+    """Sums of selected rows by segments, divided by a power of the number of rows in each segment."""
     rows, index, segments = operand(name, x), index_tensor(name, indices), index_tensor(name, segment_ids)
     if not rows.ndim or index.ndim != 1 or segments.shape != index.shape:
         raise ValueError(
@@ -427,21 +427,21 @@ def _segments(name: str, power: float, x: Any, indices: Any, segment_ids: Any, n
 
 
 def sparse_segment_mean(x: Any, indices: Any, segment_ids: Any) -> Tensor:
-    """Means of chosen rows, by segments.
+    """Means of selected rows, by segments.
 
     Parameters
     ----------
     x : Tensor
         Floating numbers, at least one axis.
     indices : Tensor of int
-        Which rows are chosen, a vector.
+        The numbers of the selected rows, a vector.
     segment_ids : Tensor of int
         The segment of each of them, in order; as long as `indices`.
 
     Returns
     -------
     Tensor
-        One row for each segment up to the last; zeros where a segment has no rows.
+        One row for each segment up to the last; zeros for a segment without rows.
 
     Raises
     ------
@@ -450,7 +450,7 @@ def sparse_segment_mean(x: Any, indices: Any, segment_ids: Any) -> Tensor:
     ValueError
         If shapes do not fit, or segments are not in order.
     IndexError
-        If there is no such row.
+        If the row does not exist.
 
     Examples
     --------

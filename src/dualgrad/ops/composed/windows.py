@@ -37,7 +37,7 @@ def bartlett_window(window_length: Any, periodic: bool = True, *, dtype: Any = N
     window_length : int or Tensor
         Its length.
     periodic : bool, default True
-        Whether it is that of one element more, without the last.
+        True for a window of one more element, without the last.
     dtype : type, default float32
         The type.
 
@@ -62,7 +62,7 @@ def hann_window(window_length: Any, periodic: bool = True, *, dtype: Any = None)
     window_length : int or Tensor
         Its length.
     periodic : bool, default True
-        Whether it is that of one element more, without the last.
+        True for a window of one more element, without the last.
     dtype : type, default float32
         The type.
 
@@ -87,7 +87,7 @@ def blackman_window(window_length: Any, periodic: bool = True, *, dtype: Any = N
     window_length : int or Tensor
         Its length.
     periodic : bool, default True
-        Whether it is that of one element more, without the last.
+        True for a window of one more element, without the last.
     dtype : type, default float32
         The type.
 
@@ -120,7 +120,7 @@ def hamming_window(
     window_length : int or Tensor
         Its length.
     periodic : bool, default True
-        Whether it is that of one element more, without the last.
+        True for a window of one more element, without the last.
     alpha, beta : float, default 0.54 and 0.46
         The constant, and the factor of the cosine.
     dtype : type, default float32
@@ -150,9 +150,9 @@ def kaiser_window(window_length: Any, periodic: bool = True, beta: float = 12.0,
     window_length : int or Tensor
         Its length.
     periodic : bool, default True
-        Whether it is that of one element more, without the last.
+        True for a window of one more element, without the last.
     beta : float, default 12.0
-        How narrow it is.
+        The larger, the narrower the window.
     dtype : type, default float32
         The type.
 

@@ -22,8 +22,8 @@ __all__ = ["MaxPool3DWithArgmax", "MaxPoolWithArgmax", "MaxPoolWithArgmaxV2"]
 class MaxPoolWithArgmax(_Pool):
     """Largest element of every window and its position, which counts channels too.
 
-    ``ops.MaxPoolWithArgmax(kernel_size=1, strides=1)(x)`` gives the maxima of `MaxPool`, and Int32 positions ``(c * H +
-    i) * W + j`` in an image of several channels; of several maxima the first position.
+    ``ops.MaxPoolWithArgmax(kernel_size=1, strides=1)(x)`` gives the maxima of `MaxPool`, and Int32 positions
+    ``(c * H + i) * W + j`` in an image of several channels; of several maxima the first position.
 
     Parameters
     ----------

@@ -191,7 +191,7 @@ def _around(place: Tensor, weight: Tensor, length: int) -> list[tuple[Tensor, Te
 
 
 def _bins(regions: Array, shape: tuple[int, ...], scale: float, group: int) -> list[tuple[Array, Array]]:
-    """Begin and end of each bin of each region along rows and columns of the features, (N, group)."""
+    """Start and end of each bin of each region along rows and columns of the features, (N, group)."""
     kind = regions.dtype.type
     places = regions[:, 1:] * kind(scale)
     places = np.sign(places) * np.floor(np.abs(places) + kind(0.5))  # halves away from zero
