@@ -110,7 +110,7 @@ __all__ = sorted(name for module in _MODULES for name in module.__all__)
 if not TYPE_CHECKING:  # checkers see the names above, and find misspelt ones
 
     def __getattr__(name: str) -> Any:
-        if name == "probability":  # imported when it is asked for
+        if name == "probability":  # imported on first use
             return _import_module(f"{__name__}.{name}")
         from dualgrad._foreign import missing
 

@@ -1,6 +1,6 @@
-"""A list of Cells that `vmap` maps over: each Cell gets a sample of its own.
+"""Map `vmap` over a list of Cells: each Cell gets a sample of its own.
 
-Cells may differ in their weights and in what they do, so they are called one after another.
+Cells may differ in weights and in code, so they are called one after another.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ __all__ = ["over_samples"]
 
 
 def over_samples(cells: Sequence[Cell], in_axes: Any, out_axes: Any) -> Callable[..., Any]:
-    """The function that gives sample k of its inputs to Cell k, and stacks the results.
+    """Return a function that gives sample k of its inputs to Cell k, and stacks the results.
 
-    `in_axes` is an int or None for all inputs, or one for each; None gives an input to every Cell as it is. `out_axes`
-    is an int for all results, or one for each entry of a tuple.
+    `in_axes` is an int or None for all inputs, or one entry for each; None gives an input to every Cell unchanged.
+    `out_axes` is an int for all results, or one for each entry of a tuple.
     """
 
     def mapped(*args: Any) -> Any:
@@ -52,7 +52,7 @@ def over_samples(cells: Sequence[Cell], in_axes: Any, out_axes: Any) -> Callable
 
 
 def _sample_of(number: int, axis: int, count: int) -> Callable[[Tensor], Tensor]:
-    """What takes one sample of a tensor."""
+    """Return a function that takes one sample of a tensor."""
 
     def sample(x: Tensor) -> Tensor:
         if not -x.ndim <= axis < x.ndim or x.shape[axis] != count:
@@ -66,7 +66,7 @@ def _sample_of(number: int, axis: int, count: int) -> Callable[[Tensor], Tensor]
 
 
 def _stacked(results: Sequence[Any], axis: Any) -> Any:
-    """Results of one nesting, their tensors stacked."""
+    """Stack the tensors of results with equal nesting."""
     if not isinstance(axis, int):
         raise ValueError(f"vmap: out_axes is {axis!r} for results of a CellList; expected an int")
     columns = [_nests.tensors_in(result) for result in results]

@@ -1,7 +1,7 @@
 """Flags of Cells, and methods that configure compilers and devices, which dualgrad does not have.
 
-Ported code calls these methods when it builds a model. They do nothing and return what they return in
-MindSpore, so that a script runs unchanged.
+Ported code calls these methods when it builds a model. They do nothing and return the same as in MindSpore, so that a
+script runs unchanged.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ class Flags:
     def add_flags(self, **flags: Any) -> Self:
         """Set flags, which are attributes that `get_flags` lists; return this Cell.
 
-        The flags `fp16`, `fp32` and `bf16` that are true have this Cell, and none below, compute in that type, as
-        `to_float` does.
+        The flags `fp16`, `fp32` and `bf16`, if true, have this Cell compute in the type, as `to_float` does, but not
+        the Cells below.
 
         Raises
         ------
         TypeError
-            If `bf16` is true: there is no such type here.
+            If `bf16` is true: the type does not exist here.
 
         Examples
         --------
@@ -71,7 +71,7 @@ class Flags:
 
     @property
     def phase(self) -> str:
-        """``"train"`` or ``"predict"``, after `training`, until it is set; what it is set to has no effect."""
+        """``"train"`` or ``"predict"``, after `training`, until it is set; setting it has no effect."""
         return self.__dict__.get("_phase") or ("train" if self.training else "predict")
 
     @phase.setter
@@ -89,7 +89,7 @@ class Flags:
         Raises
         ------
         ValueError
-            If two have.
+            If two parameters have the same name.
         """
         self.parameters_dict()
 
@@ -99,7 +99,7 @@ class Flags:
         """Accepted and ignored: nothing has to be compiled before a call."""
 
     def set_inputs(self, *inputs: Any, **kwargs: Any) -> None:
-        """Keep what inputs look like, for `get_inputs`; they may have any shape at every call all the same.
+        """Keep descriptions of inputs for `get_inputs`; inputs of any shape are still allowed.
 
         Parameters
         ----------
@@ -109,7 +109,7 @@ class Flags:
         Raises
         ------
         ValueError
-            If there are both.
+            If positional and keyword arguments are given.
 
         Examples
         --------
@@ -124,11 +124,11 @@ class Flags:
         self.__dict__["_inputs"] = kwargs or inputs
 
     def get_inputs(self) -> Any:
-        """Return what `set_inputs` was given: a tuple or a dict; None if it was not called."""
+        """Return the arguments of `set_inputs`: a tuple or a dict; None if it was not called."""
         return self.__dict__.get("_inputs")
 
     def compile_and_run(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the Cell: nothing has to be compiled before."""
+        """Call the Cell; nothing has to be compiled first."""
         return self(*args, **kwargs)  # type: ignore[operator]
 
     def cast_inputs(self, inputs: tuple[Any, ...], dst_type: Any) -> tuple[Any, ...]:
@@ -142,7 +142,7 @@ class Flags:
 
     @property
     def bprop_debug(self) -> bool:
-        """Whether a `bprop` can be debugged: it is ordinary Python, so it can; setting it has no effect."""
+        """True if set to True. A `bprop` is ordinary Python and can always be debugged; setting this has no effect."""
         return self.__dict__.get("_bprop_debug", False)
 
     @bprop_debug.setter
@@ -152,7 +152,7 @@ class Flags:
         self.__dict__["_bprop_debug"] = value
 
     def set_jit_config(self, jit_config: Any) -> None:
-        """Accepted and ignored: there is no compiler to configure."""
+        """Accepted and ignored: no compiler has to be configured."""
 
     def set_boost(self, boost_type: str) -> Self:
         """Accepted and ignored; return this Cell."""

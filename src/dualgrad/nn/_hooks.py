@@ -1,9 +1,9 @@
 """Hooks of Cells: functions that are called before and after `construct`, and with its gradients.
 
-A Cell with hooks has an attribute `construct` of its own, which calls them around that of its class; a Cell without any
-pays nothing. The hooks on gradients are two identities with reverse rules of their own: one around the inputs, one
-around the outputs. In a backward pass that of the outputs comes first, and leaves the gradients that it has passed on
-for that of the inputs.
+A Cell with hooks has an attribute `construct` of its own, which calls them around the `construct` of its class; other
+Cells pay nothing. The hooks on gradients are two identities with reverse rules of their own: one around the inputs, one
+around the outputs. In a backward pass the rule of the outputs comes first, and keeps the gradients that it has passed
+on for the rule of the inputs.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Hooked:
 
     def __init__(self, cell: Any, inner: Callable[..., Any] | None) -> None:
         self.cell = cell
-        self.inner = inner  # what stood in for the `construct` of the class before
+        self.inner = inner  # the former replacement of the class's `construct`
         self.before = Hooks()
         self.after = Hooks()
         self.gradients_out = Hooks()  # backward pre-hooks
@@ -37,7 +37,7 @@ class Hooked:
         self.always: set[int] = set()
 
     def copied(self, cell: Any) -> Hooked:
-        """The same hooks for a copy of the Cell, which may get others."""
+        """Copy the hooks for a copy of the Cell, which may get others."""
         twin = Hooked(cell, self.inner)
         for name in ("before", "after", "gradients_out", "gradients_in"):
             getattr(twin, name).copied_from(getattr(self, name))
@@ -104,7 +104,7 @@ class Hooked:
     def _after_error(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any, done: set[int], error: Exception
     ) -> None:
-        """Call the hooks that are always called, and were not yet."""
+        """Call the hooks that are always called and that have not run yet."""
         for number, hook in self.after.items():
             if number in done or number not in self.always:
                 continue
@@ -120,7 +120,7 @@ class Hooked:
 
 
 class _BackwardCall:
-    """One call of a Cell, as its backward passes see it."""
+    """One call of a Cell, for its backward passes."""
 
     def __init__(self, hooked: Hooked, args: tuple[Any, ...]) -> None:
         self.cell = hooked.cell
@@ -141,11 +141,11 @@ class _BackwardCall:
         return f"{self.name}, {what}"
 
     def _noted(self) -> tuple[Any, ...]:
-        """What tells one rule from another, where a loop or block is run again."""
+        """Values that tell one rule from another when a loop or checkpoint runs again."""
         return self.name, *self.hooked.gradients_in._by_number.values(), *self.hooked.gradients_out._by_number.values()
 
     def output(self, output: Any) -> Any:
-        """The outputs behind the identity that meets their gradients."""
+        """Put the outputs behind the identity that receives their gradients."""
         tensors = tensors_in(output)
         if not tensors:
             return output
@@ -161,7 +161,7 @@ class _BackwardCall:
             gradients = replaced_gradients(name, hook(self.cell, gradients), gradients)
         if self.reached:
             self.passed = gradients
-        else:  # no input is differentiated, so that there are no gradients by them
+        else:  # no input is differentiated, so they have no gradients
             for _, hook in self.hooked.gradients_in.items():
                 hook(self.cell, (None,) * self.count, gradients)
         return gradients
@@ -169,7 +169,7 @@ class _BackwardCall:
     def _inputs_rule(self, *called: Any) -> tuple[Any, ...]:
         gradients, passed = called[-1], self.passed
         self.passed = None
-        if passed is None:  # a derivative of the backward pass has come here by another way than through the outputs
+        if passed is None:  # a derivative of the backward pass has come here without passing the outputs
             passed = tuple(Tensor(shape=shape, dtype=dtype) for shape, dtype in self.outputs)
         for _, hook in self.hooked.gradients_in.items():
             name = self._text("backward hook")
@@ -185,7 +185,7 @@ class Hookable:
     """The part of `Cell` that registers hooks."""
 
     def _hooked(self) -> Hooked:
-        """The `construct` with hooks, made when the first one is registered."""
+        """The `construct` with hooks, made when the first hook is registered."""
         cell: Any = self
         found = inner_construct(cell)
         if not isinstance(found, Hooked):
@@ -201,12 +201,12 @@ class Hookable:
         Parameters
         ----------
         hook_fn : callable
-            ``hook_fn(cell, args)`` returns None, or new positional arguments: a tuple, or a single one bare. With
+            ``hook_fn(cell, args)`` returns None, or new positional arguments: a tuple, or a single argument bare. With
             `with_kwargs`, ``hook_fn(cell, args, kwargs)`` returns None or ``(args, kwargs)``.
         prepend : bool, default False
-            Whether it is called before those registered earlier.
+            True to call it before hooks registered earlier.
         with_kwargs : bool, default False
-            Whether it is given the keyword arguments.
+            True to pass the keyword arguments to it.
 
         Returns
         -------
@@ -216,7 +216,7 @@ class Hookable:
         Raises
         ------
         TypeError
-            If `hook_fn` cannot be called; when the Cell is called, if it returns something else.
+            If `hook_fn` cannot be called; when the Cell is called, if it returns another kind of value.
 
         Examples
         --------
@@ -252,11 +252,11 @@ class Hookable:
             ``hook_fn(cell, args, output)`` returns None, or another output. With `with_kwargs` it is
             ``hook_fn(cell, args, kwargs, output)``.
         prepend : bool, default False
-            Whether it is called before those registered earlier.
+            True to call it before hooks registered earlier.
         with_kwargs : bool, default False
-            Whether it is given the keyword arguments.
+            True to pass the keyword arguments to it.
         always_call : bool, default False
-            Whether it is called, and what it returns ignored, where an error is raised before it was called.
+            True to call it, and ignore its result, if an error is raised before its turn.
 
         Returns
         -------
@@ -291,8 +291,9 @@ class Hookable:
         Parameters
         ----------
         hook_fn : callable
-            ``hook_fn(cell, grad_output)`` is given a tuple, one gradient for each tensor among the outputs, zeros where
-            none arrives. It returns None, or as many of the same shapes and types; one alone may be bare.
+            ``hook_fn(cell, grad_output)`` is called with a tuple, one gradient for each tensor among the outputs, zeros
+            where none arrives. It returns None, or as many gradients of the same shapes and types; a single one may be
+            bare.
 
         Returns
         -------
@@ -302,11 +303,11 @@ class Hookable:
         Raises
         ------
         TypeError
-            If `hook_fn` cannot be called; in a backward pass, if it returns something else than such gradients.
+            If `hook_fn` cannot be called; in a backward pass, if it returns anything but such gradients.
         ValueError
             In a backward pass, if it returns a gradient of another shape.
         NotImplementedError
-            If the Cell is called in forward mode, where no gradient passes.
+            If the Cell is called in forward mode, which has no gradients.
 
         Examples
         --------
@@ -325,10 +326,10 @@ class Hookable:
         Parameters
         ----------
         hook_fn : callable
-            ``hook_fn(cell, grad_input, grad_output)`` is given two tuples: one gradient for each tensor among the
+            ``hook_fn(cell, grad_input, grad_output)`` is called with two tuples: one gradient for each tensor among the
             positional inputs, and one for each among the outputs, zeros where none arrives. It returns None, or other
-            gradients of the inputs, of the same shapes and types; one alone may be bare. Where no input is
-            differentiated, since only weights are, `grad_input` holds None, and what is returned has no effect.
+            gradients of the inputs, of the same shapes and types; a single one may be bare. If no input is
+            differentiated, since only weights are, `grad_input` holds None, and the result has no effect.
 
         Returns
         -------
@@ -338,17 +339,17 @@ class Hookable:
         Raises
         ------
         TypeError
-            If `hook_fn` cannot be called; in a backward pass, if it returns something else than such gradients.
+            If `hook_fn` cannot be called; in a backward pass, if it returns anything but such gradients.
         ValueError
             In a backward pass, if it returns a gradient of another shape.
         NotImplementedError
-            If the Cell is called in forward mode, where no gradient passes.
+            If the Cell is called in forward mode, which has no gradients.
 
         Notes
         -----
-        The hook is the reverse rule of an identity around the inputs. So a gradient that is differentiated again goes
-        through the hook once more: with the hook 10 g, the second derivative of ``cell(x) = x * x`` is 200, not 20.
-        In a pass that gets there by the derivative of the first backward pass alone, `grad_output` holds zeros.
+        The hook is the reverse rule of an identity around the inputs. So a second derivative goes through the hook once
+        more: with the hook 10 g, the second derivative of ``cell(x) = x * x`` is 200, not 20. In a pass that gets there
+        only by the derivative of the first backward pass, `grad_output` holds zeros.
 
         Examples
         --------

@@ -1,13 +1,13 @@
 """Members of a Cell: registered Parameters and Cells, their order and their names.
 
-Parameters and Cells assigned to attributes are *registered*, in the order of assignment, so that
-`get_parameters`, checkpoints and optimisers find them; everything else is an ordinary attribute. Reading an
-attribute must cost no more than a look-up in the instance dictionary. So members are in that dictionary too, there
-is no `__getattr__`, and only assignment costs more.
+Parameters and Cells assigned to attributes are *registered*, in the order of assignment, so that `get_parameters`,
+checkpoints and optimisers find them. All else is an ordinary attribute. Reading an attribute must cost no more than a
+look-up in the instance dictionary. So members are in that dictionary too, there is no `__getattr__`, and only
+assignment costs more.
 
-Names are final when a Cell is put into its parent: the path of attributes goes in front of the parameters' own
-names. A Cell keeps that path for members that are added later. A Parameter that several Cells hold is named after
-the last of them in the order of `cells_and_names`.
+Names are final when a Cell is put into its parent: the path of attributes goes in front of the parameters' own names. A
+Cell keeps this path for members that are added later. A Parameter that several Cells hold is named after the last of
+them in the order of `cells_and_names`.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Members(CellCall):
     if not TYPE_CHECKING:  # checkers look at __init__
 
         def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-            """A Cell whose `__init__` is about to be called: keywords of other frameworks are named here."""
+            """Make a Cell whose `__init__` comes next; keywords of other frameworks are reported here."""
             if kwargs and isinstance(cls, type):
                 check_keywords(cls.__name__, cls.__init__, kwargs)
             return super().__new__(cls)
@@ -66,7 +66,7 @@ class Members(CellCall):
     def __setattr__(self, name: str, value: Any) -> None:
         if name in _OWN:
             raise self._refusal(name)
-        if isinstance(getattr(type(self), name, None), property):  # a member of this name would stay behind it
+        if isinstance(getattr(type(self), name, None), property):  # a member of this name would be hidden by it
             object.__setattr__(self, name, value)
             return None
         if isinstance(value, Parameter):
@@ -95,7 +95,7 @@ class Members(CellCall):
         )
 
     def _registry(self, name: str, what: str) -> dict[str, Any]:
-        """Return the registry called `what`, or say that there is none yet."""
+        """Return the registry called `what`, or raise an error if it does not exist yet."""
         try:
             return self.__dict__[what]
         except KeyError:
@@ -111,7 +111,7 @@ class Members(CellCall):
         )
 
     def _forget(self, name: str, keep: str = "") -> None:
-        """Remove `name` from all registries but `keep`, where a new value replaces it."""
+        """Remove `name` from all registries but `keep`, in which a new value replaces it."""
         for what in ("_params", "_cells", "_param_tuples"):
             if what != keep:
                 self.__dict__.get(what, {}).pop(name, None)
@@ -144,7 +144,7 @@ class Members(CellCall):
             cell._settle(self._prefix() + name)
 
     def _replace(self, name: str, value: Any) -> None:
-        """Assign something that is neither Parameter nor Cell to a registered attribute."""
+        """Assign a value that is neither Parameter nor Cell to a registered attribute."""
         if isinstance(value, Tensor) and name in self._params:
             self._params[name].set_data(value)
         elif value is None:
@@ -159,14 +159,14 @@ class Members(CellCall):
             )
 
     def insert_child_to_cell(self, child_name: str, child_cell: Cell) -> None:
-        """Add a Cell under a name that is computed, as if it were assigned to an attribute.
+        """Add a Cell under a computed name, as if it were assigned to an attribute.
 
         Parameters
         ----------
         child_name : str
             Without dots, and not the name of another attribute.
         child_cell : Cell
-            The Cell to add; it may replace an earlier child of that name.
+            The Cell to add; it may replace an earlier child of this name.
 
         Raises
         ------
@@ -189,16 +189,16 @@ class Members(CellCall):
         self._take_cell(child_name, child_cell)
 
     def insert_param_to_cell(self, param_name: str, param: Parameter, check_name_contain_dot: bool = True) -> None:
-        """Add a Parameter under a name that is computed, as if it were assigned to an attribute.
+        """Add a Parameter under a computed name, as if it were assigned to an attribute.
 
         Parameters
         ----------
         param_name : str
             Not the name of another attribute.
         param : Parameter
-            The Parameter to add; it may replace an earlier one of that name.
+            The Parameter to add; it may replace an earlier one of this name.
         check_name_contain_dot : bool, default True
-            Whether dots in the name are refused.
+            True to refuse dots in the name.
 
         Raises
         ------
@@ -230,18 +230,18 @@ class Members(CellCall):
     # Names.
 
     def _prefix(self) -> str:
-        """The prefix of the names of direct members."""
+        """The prefix for the names of direct members."""
         return self._param_prefix + "." if self._param_prefix else ""
 
     def _settle(self, path: str) -> None:
-        """Rename the parameters below for a Cell at `path`; every Cell below keeps its path."""
+        """Rename the parameters of a Cell at `path`; every Cell below keeps its path."""
         self.update_parameters_name(path + ".")
         for name, cell in self.cells_and_names():
             cell.__dict__["_param_prefix"] = f"{path}.{name}" if name else path
 
     @property
     def param_prefix(self) -> str:
-        """The path of this Cell, which stands before its own parameters' names; empty for the outermost."""
+        """The path of this Cell, which precedes the names of its own parameters; empty for the outermost Cell."""
         return self._param_prefix
 
     def update_cell_prefix(self) -> None:
@@ -250,14 +250,14 @@ class Members(CellCall):
             cell.__dict__["_param_prefix"] = name
 
     def update_parameters_name(self, prefix: str = "", recurse: bool = True) -> None:
-        """Rename the parameters: `prefix`, then the path of Cells from here, then the own name.
+        """Rename the parameters: `prefix`, then the path of Cells from here, then their own name.
 
         Parameters
         ----------
         prefix : str, default ''
-            Taken literally; end it with a dot where one is wanted.
+            Taken literally; end it with a dot where you want one.
         recurse : bool, default True
-            Whether the Cells below take part.
+            True to include the Cells below.
 
         Raises
         ------
@@ -285,16 +285,15 @@ class Members(CellCall):
     # Members.
 
     def _own_parameters(self) -> Iterator[tuple[str, Parameter]]:
-        """Walk over the parameters of this Cell, without those of its children."""
+        """Walk over the parameters of this Cell, without the parameters of its children."""
         yield from self._params.items()
         yield from self._tuple_parameters()
 
     def _tuple_parameters(self) -> Iterator[tuple[str, Parameter]]:
         """Walk over the parameters that are here only as members of a ParameterTuple.
 
-        Those of the Cells below are left out: a tuple often just refers to the weights of a child, which must
-        keep their place in the order. For the same reason a member that has its path from another Cell keeps
-        its name.
+        Parameters of the Cells below are left out: a tuple often just refers to the weights of a child, which must keep
+        their place in the order. For the same reason a member with a path from another Cell keeps its name.
         """
         if not self._param_tuples:
             return
@@ -346,7 +345,7 @@ class Members(CellCall):
         return self.name_cells().values()
 
     def name_cells(self) -> dict[str, Cell]:
-        """Return the children by attribute; one under two attributes is listed once."""
+        """Return the children by attribute; a child under two attributes is listed once."""
         seen: set[int] = set()
         children: dict[str, Cell] = {}
         for name, cell in self._cells.items():
@@ -363,7 +362,7 @@ class Members(CellCall):
         name_prefix : str, default ''
             Path to put in front.
         expand : bool, default True
-            Whether the Cells below take part.
+            True to include the Cells below.
 
         Yields
         ------
@@ -386,18 +385,18 @@ class Members(CellCall):
                     yield f"{path}.{attribute}" if path else attribute, parameter
 
     def get_parameters(self, expand: bool = True) -> Iterator[Parameter]:
-        """Walk over the parameters: the own ones in order of assignment, then those of the children."""
+        """Walk over the parameters: own parameters in order of assignment, then the parameters of the children."""
         for _, parameter in self.parameters_and_names(expand=expand):
             yield parameter
 
     def trainable_params(self, recurse: bool = True) -> list[Parameter]:
-        """Return the parameters with `requires_grad`; warn of weights in plain lists, which are not among them."""
+        """Return the parameters with `requires_grad`; warn of weights in plain lists, which are left out."""
         if recurse:
             self._warn_of_lists()
         return [p for p in self.get_parameters(recurse) if p.requires_grad]
 
     def _warn_of_lists(self) -> None:
-        """Warn of Cells and Parameters in lists, tuples and dicts that are attributes: optimisers do not get them."""
+        """Warn of Cells and Parameters in lists, tuples and dicts of attributes: optimisers do not get them."""
         cells = dict(self.cells_and_names())
         known = {id(cell) for cell in cells.values()} | {id(p) for p in self.get_parameters()}
         for path, cell in cells.items():

@@ -1,7 +1,7 @@
-"""What a step of an optimiser is made of, for classes that define a step of their own.
+"""The parts of an optimiser step, for classes that define a step of their own.
 
-A class derived from `Optimizer` may replace `construct`, and call these on the gradients: they do what the steps of the
-optimisers here do, one after another. What they read of the optimiser follows from its groups.
+A class derived from `Optimizer` may replace `construct`, and call these on the gradients: they do the parts of an
+optimiser step, one after another. Values read from the optimiser follow from its groups.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
 __all__ = ["Decay", "StepParts", "centralized", "decays"]
 
 Decay = float | Callable[[Tensor], Any]
-"""How weights decay: a number, or what computes it from the number of steps made so far."""
+"""The decay of weights: a number, or a function that computes it from the number of steps so far."""
 
 
 def centralized(gradient: Tensor) -> Tensor:
-    """A gradient minus its mean over all axes but the first; one with a single axis stays."""
+    """A gradient minus its mean over all axes but the first; a gradient with a single axis is unchanged."""
     if gradient.ndim < 2:
         return gradient
     return gradient - gradient.mean(axis=tuple(range(1, gradient.ndim)), keepdims=True)
 
 
 def decays(decay: Any) -> bool:
-    """Whether a weight decays, by its number or tensor."""
+    """True if a weight decays: its decay is a tensor or not 0."""
     return isinstance(decay, Tensor) or decay != 0.0
 
 
@@ -50,32 +50,32 @@ class StepParts:
         def decay_filter(self, parameter: Parameter) -> bool: ...
         def _rate_at(self, attribute: str, step: Tensor) -> Tensor: ...
 
-    # What the groups say.
+    # Values from the groups.
 
     @property
     def is_group(self) -> bool:
-        """Whether the parameters came in groups."""
+        """True if the parameters came in groups."""
         return self.__dict__["_is_group"]
 
     @property
     def is_group_lr(self) -> bool:
-        """Whether a group has a learning rate of its own."""
+        """True if a group has a learning rate of its own."""
         return any(group.rate != "learning_rate" for group in self._groups)
 
     @property
     def is_group_params_ordered(self) -> bool:
-        """Whether 'order_params' sets the order of the parameters."""
+        """True if 'order_params' sets the order of the parameters."""
         return self.__dict__["_ordered"]
 
     @property
     def dynamic_lr(self) -> bool:
-        """Whether a learning rate changes from step to step."""
+        """True if a learning rate changes from step to step."""
         rates = [getattr(self, group.rate) for group in self._groups]
         return any(not isinstance(rate, Parameter) or rate.ndim > 0 for rate in rates)
 
     @property
     def dynamic_weight_decay(self) -> bool:
-        """Whether a weight decay changes from step to step."""
+        """True if a weight decay changes from step to step."""
         return any(map(callable, self.group_weight_decay))
 
     @property
@@ -92,12 +92,12 @@ class StepParts:
 
     @property
     def group_lr(self) -> list[Any]:
-        """The learning rate of each parameter: a Parameter, or what computes it."""
+        """The learning rate of each parameter: a Parameter, or a function that computes it."""
         return [getattr(self, rate) for rate in self._by_parameter("rate")]
 
     @property
     def group_weight_decay(self) -> list[Decay]:
-        """The weight decay of each parameter: a number, or what computes it."""
+        """The weight decay of each parameter: a number, or a function that computes it."""
         return [
             (self.weight_decay if self.decay_filter(parameter) else 0.0) if decay is None else decay
             for parameter, decay in zip(self.parameters, self._by_parameter("decay"), strict=True)
@@ -105,24 +105,24 @@ class StepParts:
 
     @property
     def group_grad_centralization(self) -> list[bool]:
-        """Whether the gradient of each parameter is centralised."""
+        """For each parameter, True if its gradient is centralised."""
         return self._by_parameter("centralize")
 
     @property
     def decay_flags(self) -> tuple[bool, ...]:
-        """Whether the weight of each parameter decays: by its group, or else by its name."""
+        """For each parameter, True if its weight decays: by its group, or else by its name."""
         if self.is_group:
             return tuple(callable(decay) or decay > 0 for decay in self.group_weight_decay)
         return tuple(self.decay_filter(parameter) for parameter in self.parameters)
 
     @property
     def exec_weight_decay(self) -> bool:
-        """Whether any weight decays."""
+        """True if any weight decays."""
         return any(callable(decay) or decay for decay in self.group_weight_decay)
 
     @staticmethod
     def _decay_at(decay: Decay, parameter: Parameter, step: Tensor) -> Any:
-        """A decay at a step: a float, or where it is computed a tensor of the parameter's type."""
+        """A decay at a step: a float, or a tensor of the parameter's type if it is computed."""
         if not callable(decay):
             return decay
         value = decay(step)
@@ -141,12 +141,12 @@ class StepParts:
 
     @property
     def param_length(self) -> int:
-        """How many parameters there are."""
+        """The number of parameters."""
         return len(self.parameters)
 
     @property
     def need_scale(self) -> bool:
-        """Whether gradients are divided by `loss_scale`."""
+        """True if gradients are divided by `loss_scale`."""
         return self.loss_scale != 1.0
 
     @property
@@ -156,10 +156,10 @@ class StepParts:
 
     @property
     def global_step_increase_tensor(self) -> Tensor:
-        """What a step adds to `global_step`."""
+        """The summand that a step adds to `global_step`."""
         return Tensor(1, mstype.int32)
 
-    # All of these are objects without a state, so each may be a new one.
+    # All of these are stateless objects, so each may be a new one.
 
     @property
     def assignadd(self) -> ops.AssignAdd:
@@ -177,22 +177,22 @@ class StepParts:
 
     @property
     def optim_filter(self) -> tuple[bool, ...]:
-        """Which parameters this process steps: all."""
+        """For each parameter, True if this process steps it: always."""
         return (True,) * len(self.parameters)
 
     @property
     def use_parallel(self) -> bool:
-        """Whether parameters are divided among processes: they are not."""
+        """False: parameters are not divided among processes."""
         return False
 
     @property
     def target(self) -> str:
-        """Where parameters are stepped."""
+        """The device of the steps."""
         return "CPU"
 
     @property
     def unique(self) -> bool:
-        """Whether indices of sparse gradients are made unique; there are no sparse gradients."""
+        """The setting for indices of sparse gradients, without effect: gradients are never sparse."""
         return self.__dict__.get("_unique", True)
 
     @unique.setter
@@ -204,12 +204,12 @@ class StepParts:
     # Parts of a step.
 
     def get_lr_parameter(self, param: Any) -> Any:
-        """Return what holds or computes the learning rate of a parameter, or a list of these for a list.
+        """Return the learning rate of a parameter, as a Parameter or function, or a list of these for a list.
 
         Parameters
         ----------
         param : Parameter or list of Parameter
-            From those that are trained.
+            Trained by this optimiser.
 
         Returns
         -------
@@ -252,8 +252,8 @@ class StepParts:
         Returns
         -------
         Tensor or tuple of Tensor
-            With groups a tuple with one tensor for each parameter. Numbers are 0-d Float32 tensors; a decay that is
-            computed has the type of its parameter.
+            With groups a tuple with one tensor for each parameter. Numbers are 0-d Float32 tensors; a computed decay
+            has the type of its parameter.
 
         Examples
         --------

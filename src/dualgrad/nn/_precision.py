@@ -1,12 +1,12 @@
-"""Cells that compute in a type of their own: what `to_float` gives them.
+"""Cells that compute in a type of their own, set by `to_float`.
 
-Such a Cell has an attribute `construct` of its own; a Cell without a type pays nothing. It casts the inputs, and calls
-the `construct` of the class with a *view* of the Cell in place of the Cell: an object that shares its attributes, and
-reads Parameters and tensors among them in that type. The type is a matter of this object, not of the time, so code
-that runs later (a recomputed block, the reverse of a loop) reads the same numbers.
+Such a Cell has an attribute `construct` of its own; other Cells pay nothing. It casts the inputs, and calls the
+`construct` of the class with a *view* in place of the Cell: an object that shares its attributes, and reads Parameters
+and tensors among them in this type. The type belongs to this object, not to the time of the call. So code that runs
+later (a checkpoint, the reverse of a loop) reads the same numbers.
 
-Below a view, Cells are views as well, so that a parent reads the weights of a child in its own type; to call one is to
-call the Cell itself.
+Below a view, Cells are views as well, so that a parent reads the weights of a child in its own type. Calling a view
+calls the Cell itself.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ class Typed:
     def __init__(self, cell: Cell, dtype: DType, inner: Callable[..., Any] | None, returned: DType | None) -> None:
         self.cell = cell
         self.dtype = dtype
-        self.inner = inner  # hooks, or what computes again
-        self.returned = returned  # the type of floating results; None: as they are
-        self._views: dict[int, Any] = {}  # of the Cell and those below, by their ids
+        self.inner = inner  # hooks, or a checkpoint
+        self.returned = returned  # the type of floating results; None leaves them
+        self._views: dict[int, Any] = {}  # of the Cell and the Cells below, by their ids
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Typed, (self.cell, self.dtype, self.inner, self.returned)
 
     def view(self) -> Any:
-        """The Cell as its `construct` sees it: the same object at each call."""
+        """The view that `construct` gets as its Cell: the same object at each call."""
         return _viewed(self.cell, self.dtype, self._views)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -77,7 +77,7 @@ class Typed:
             )
 
     def _finished(self, output: Any) -> Any:
-        """The output with plain tensors for handles, in the type that is returned."""
+        """The output with plain tensors in place of handles, in the returned type."""
         found = tensors_in(output)
         if self.returned is None and not any(isinstance(t, SeenParameter | SeenTensor) for t in found):
             return output
@@ -90,9 +90,9 @@ def _plain(t: Tensor) -> Tensor:
 
 
 def _cast_inputs(inputs: Any, dtype: DType) -> Any:
-    """The inputs with tensors and arrays of floating types converted; themselves where nothing is.
+    """Convert tensors and arrays of floating types among the inputs; return the inputs themselves if there are none.
 
-    Parameters stay ones that can be assigned to.
+    Parameters stay assignable.
     """
     arrays = False
 
@@ -117,27 +117,27 @@ def _is_array(leaf: Any) -> bool:
 
 
 def inner_construct(cell: Cell) -> Any:
-    """What stands in for the `construct` of the class of a Cell, inside of its type; None for nothing."""
+    """The replacement of the class's `construct` inside of the Cell's type; None if it has none."""
     found = cell.__dict__.get("construct")
     return found.inner if isinstance(found, Typed) else found
 
 
 def set_inner_construct(cell: Cell, construct: Any) -> None:
-    """Have something stand in for the `construct` of the class; the type of the Cell stays around it."""
+    """Replace the class's `construct`; the type of the Cell stays around it."""
     found = cell.__dict__.get("construct")
     if isinstance(found, Typed):
-        construct = Typed(cell, found.dtype, construct, found.returned)  # a new one, so that guards see it
+        construct = Typed(cell, found.dtype, construct, found.returned)  # a new object, so that guards see it
     object.__setattr__(cell, "construct", construct)
 
 
 def computing_type(cell: Cell) -> DType | None:
-    """The type that a Cell was given to compute in; None where it follows its inputs."""
+    """The type in which a Cell computes; None if it follows its inputs."""
     found = cell.__dict__.get("construct")
     return found.dtype if isinstance(found, Typed) else None
 
 
 def own_construct(cell: Cell) -> Callable[..., Any]:
-    """The `construct` of the class of a Cell, which reads attributes in its type."""
+    """The `construct` of the class of a Cell; it reads attributes in the Cell's type."""
     found = cell.__dict__.get("construct")
     if not isinstance(found, Typed):
         return functools.partial(type(cell).construct, cell)
@@ -147,7 +147,7 @@ def own_construct(cell: Cell) -> Callable[..., Any]:
 
 
 def _as_stored(cell: Cell, dtype: DType, *args: Any, **kwargs: Any) -> Any:
-    """Compute in the type of the Parameters, if that is wider: statistics would lose too much."""
+    """Compute in the type of the Parameters, if it is wider: statistics would lose too much."""
     wanted = functools.reduce(promote, (p.dtype for p in cell._params.values() if p.dtype.is_float), dtype)
     args, kwargs = _cast_inputs((args, kwargs), wanted)
     return mapped(type(cell).construct(cell, *args, **kwargs), lambda t: cast_of(t, dtype))
@@ -157,7 +157,7 @@ def _as_stored(cell: Cell, dtype: DType, *args: Any, **kwargs: Any) -> Any:
 
 
 def _viewed(cell: Any, dtype: DType, views: dict[int, Any]) -> Any:
-    """The view of a Cell among others; it keeps the Cell, so no other gets its id."""
+    """The view of a Cell among `views`; it keeps the Cell, so no other Cell gets its id."""
     found = views.get(id(cell))
     if found is None:
         kind = kind_of_views(type(cell))
@@ -170,7 +170,7 @@ def _viewed(cell: Any, dtype: DType, views: dict[int, Any]) -> Any:
 
 
 def kind_of_views(kind: Any) -> Any:
-    """The class of the views of Cells of a class, which keeps it."""
+    """The class of the views of Cells of a class; the latter keeps it."""
     found = vars(kind).get("_kind_of_views")
     if found is None:
         for base in kind.__mro__[:-1]:
@@ -196,7 +196,7 @@ def _made(kind: Any) -> Any:
             return value
         cell, dtype, views = slot.__get__(self)
         if cell.__dict__.get(name) is not value and getattr(kind, name, None) is not value:
-            return value  # what a property has computed
+            return value  # the value of a property
         return seen(value, dtype) if isinstance(value, Tensor) else _below(value, dtype, views)
 
     def __setattr__(self: Any, name: str, value: Any) -> None:
@@ -226,11 +226,11 @@ def _made(kind: Any) -> Any:
 
 
 def _below(cell: Any, dtype: DType, views: dict[int, Any]) -> Any:
-    """A child of a view; optimisers, which keep their types, are themselves."""
+    """The view of a child; optimisers, which keep their types, have none."""
     return _viewed(cell, dtype, views) if cell._takes_types else cell
 
 
 def _behind(x: Any) -> Any:
-    """The Cell that a view is of; anything else is itself."""
+    """The Cell behind a view; anything else is returned unchanged."""
     slot = getattr(type(x), "_view", None) if isinstance(x, Members) else None
     return x if slot is None else slot.__get__(x)[0]

@@ -1,6 +1,6 @@
-"""The state of a Cell: buffers, which are tensors that are kept but not trained, and `state_dict`.
+"""The state of a Cell: buffers, which are tensors that are not trained, and `state_dict`.
 
-A state is named by paths of attributes, not by the names of parameters. It is loaded as a whole or not at all.
+Keys of a state are paths of attributes, not names of parameters. A state is loaded as a whole or not at all.
 """
 
 from __future__ import annotations
@@ -27,26 +27,26 @@ _NONE: Final = MappingProxyType[str, Any]({})
 
 
 class IncompatibleKeys(NamedTuple):
-    """What `Cell.load_state_dict` has found: keys that the state lacks, and keys that the Cell does not know."""
+    """Result of `Cell.load_state_dict`: keys that the state lacks, and keys that the Cell does not know."""
 
     missing_keys: list[str]
     unexpected_keys: list[str]
 
 
 class Buffer(Tensor):
-    """A tensor that becomes a buffer of the Cell whose attribute it is made: ``net.mean = Buffer(tensor)``.
+    """A tensor that becomes a buffer of a Cell by assignment to an attribute: ``net.mean = Buffer(tensor)``.
 
     Parameters
     ----------
     data : Tensor
         Its values.
     persistent : bool, default True
-        Whether it is a part of `state_dict`.
+        True to make it a part of `state_dict`.
 
     Raises
     ------
     TypeError
-        If `data` is no Tensor, or a Parameter.
+        If `data` is not a Tensor, or is a Parameter.
     ValueError
         If `data` is None.
 
@@ -75,7 +75,7 @@ class State(Members):
     """The part of `Cell` that keeps buffers and gives and takes the state."""
 
     _buffers: Mapping[str, Tensor | None] = _NONE
-    _passing: frozenset[str] = frozenset()  # buffers that are no part of the state
+    _passing: frozenset[str] = frozenset()  # buffers that are not part of the state
     _state_hooks: Mapping[str, Hooks] = _NONE
 
     # Buffers.
@@ -113,14 +113,14 @@ class State(Members):
         name : str
             Without dots, and not the name of another attribute.
         tensor : Tensor or None
-            None for a buffer without a value yet, which is no part of the state.
+            None for a buffer without a value yet, which is not a part of the state.
         persistent : bool, default True
-            Whether it is a part of `state_dict`.
+            True to make it a part of `state_dict`.
 
         Raises
         ------
         TypeError
-            If `name` is no str, `tensor` no Tensor, or a Parameter; `persistent` no bool.
+            If `name` is not a str, `tensor` is not a Tensor or is a Parameter, or `persistent` is not a bool.
         KeyError
             If the name does not fit.
 
@@ -140,7 +140,7 @@ class State(Members):
             raise TypeError(f"{where}: '{name}' must be a Tensor or None, got {type(tensor).__name__}")
         if not isinstance(persistent, bool):
             raise TypeError(f"{where}: persistent must be a bool, got {type(persistent).__name__}")
-        self._registry(name, "_params")  # says so if super().__init__() was not called
+        self._registry(name, "_params")  # raises an error if super().__init__() was not called
         if not name or "." in name or name in _OWN or (hasattr(self, name) and name not in self._buffers):
             raise KeyError(f"{where}: {name!r} is empty, has dots, or is the name of another attribute; choose another")
         self.__dict__.setdefault("_buffers", {})[name] = self.__dict__[name] = tensor
@@ -152,7 +152,7 @@ class State(Members):
         Raises
         ------
         AttributeError
-            If there is none.
+            If it does not exist.
         TypeError
             If the path is not a str.
         """
@@ -170,7 +170,7 @@ class State(Members):
         Raises
         ------
         AttributeError
-            If there is none.
+            If it does not exist.
         TypeError
             If the path is not a str.
 
@@ -199,9 +199,9 @@ class State(Members):
         prefix : str, default ''
             Path to put in front.
         recurse : bool, default True
-            Whether the Cells below take part.
+            True to include the Cells below.
         remove_duplicate : bool, default True
-            Whether a tensor that is there twice is given once.
+            True to give a tensor that occurs twice only once.
 
         Yields
         ------
@@ -222,7 +222,7 @@ class State(Members):
     # The state.
 
     def _named_state(self) -> Iterator[tuple[str, Tensor]]:
-        """The parameters, members of a ParameterTuple included, and persistent buffers of this Cell by attribute."""
+        """The parameters, including members of a ParameterTuple, and persistent buffers of this Cell by attribute."""
         own = {id(parameter) for parameter in self._params.values()}
         yield from self._params.items()
         yield from [(path, parameter) for path, parameter in self._tuple_parameters() if id(parameter) not in own]
@@ -231,11 +231,11 @@ class State(Members):
                 yield name, tensor
 
     def get_extra_state(self) -> Any:
-        """Return what else belongs to the state of this Cell; meant to be overridden, with `set_extra_state`."""
+        """Return the rest of the state of this Cell; meant to be overridden, with `set_extra_state`."""
         raise RuntimeError(f"{type(self).__name__}: get_extra_state is not defined")
 
     def set_extra_state(self, state: Any) -> None:
-        """Take what `get_extra_state` has given; meant to be overridden."""
+        """Take a result of `get_extra_state`; meant to be overridden."""
         raise RuntimeError(f"{type(self).__name__}: set_extra_state is not defined")
 
     def _has(self, method: str) -> bool:
@@ -249,9 +249,9 @@ class State(Members):
         *args
             `destination`, `prefix` and `keep_vars` by position.
         destination : dict, optional
-            What they are put into; by default a new dict.
+            The dict to fill; by default a new dict.
         prefix : str, default ''
-            What is put in front of each path.
+            Prefix of each path.
         keep_vars : bool, default False
             Accepted so that ported code runs: the values are the parameters and buffers themselves.
 
@@ -262,7 +262,7 @@ class State(Members):
         Raises
         ------
         TypeError
-            If there are more than three positional arguments, `destination` is no dict, or `prefix` is no str.
+            If there are more than three positional arguments, `destination` is not a dict, or `prefix` is not a str.
 
         Examples
         --------
@@ -297,19 +297,19 @@ class State(Members):
         Parameters
         ----------
         state_dict : dict
-            What `state_dict` has returned, of this Cell or another one.
+            A result of `state_dict`, of this or another Cell.
         strict : bool, default True
-            Whether keys that are missing, or that are not known, are an error.
+            True to raise an error for missing or unknown keys.
 
         Returns
         -------
         IncompatibleKeys
-            The keys that are missing, and those that are not known.
+            The missing keys and the unknown keys.
 
         Raises
         ------
         TypeError
-            If `state_dict` is no dict.
+            If `state_dict` is not a dict.
         RuntimeError
             If `strict` is not met, or a value has another shape or does not fit the type. Then nothing is changed.
 
@@ -370,7 +370,7 @@ class State(Members):
 
     @staticmethod
     def _plan(key: str, tensor: Tensor, value: Any, steps: list[Callable[[], Any]], errors: list[str]) -> None:
-        """Note how a tensor gets its value, or why it cannot."""
+        """Note the assignment of a value to a tensor, or the reason why it does not fit."""
         if not isinstance(value, Tensor):
             errors.append(f"'{key}' is a {type(value).__name__}, expected a Tensor")
         elif value.shape != tensor.shape:
@@ -393,22 +393,22 @@ class State(Members):
         return self.__dict__.setdefault("_state_hooks", {}).setdefault(when, Hooks()).add(caller, hook)
 
     def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> HookHandle:
-        """Have ``hook(cell, prefix, keep_vars)`` called before the state of this Cell is read."""
+        """Register ``hook(cell, prefix, keep_vars)``, called before the state of this Cell is read."""
         return self._add_state_hook("register_state_dict_pre_hook", "before_saving", hook)
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> HookHandle:
-        """Have ``hook(cell, state_dict, prefix, {})`` called after it was read; it may change the dict."""
+        """Register ``hook(cell, state_dict, prefix, {})``, called after the state is read; it may change the dict."""
         return self._add_state_hook("register_state_dict_post_hook", "after_saving", hook)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> HookHandle:
-        """Have a function called before a state is loaded: it may change the state and the three lists.
+        """Register a function to call before a state is loaded: it may change the state and the three lists.
 
         It is called as ``hook(cell, state_dict, prefix, {}, strict, missing_keys, unexpected_keys, errors)``.
         """
         return self._add_state_hook("register_load_state_dict_pre_hook", "before_loading", hook)
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> HookHandle:
-        """Have ``hook(cell, incompatible_keys)`` called after a state was loaded."""
+        """Register ``hook(cell, incompatible_keys)``, called after a state is loaded."""
         return self._add_state_hook("register_load_state_dict_post_hook", "after_loading", hook)
 
     def __copy__(self) -> Self:
@@ -423,5 +423,5 @@ class State(Members):
 
 
 def _rank(tensor: Tensor) -> int:
-    """How wide the kind of a type is: truth values, integers, floating and complex numbers."""
+    """The width of the kind of a type: truth values, integers, floating and complex numbers."""
     return "bifc".index(tensor.dtype.numpy.kind.replace("u", "i"))

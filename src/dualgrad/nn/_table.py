@@ -1,4 +1,4 @@
-"""The table that notebooks show of a Cell: its Cells and Parameters."""
+"""The table of Cells and Parameters that notebooks show for a Cell."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
 
 __all__ = ["cell_html"]
 
-_LONGEST: Final = 100  # rows; of a longer table both ends are shown
+_LONGEST: Final = 100  # rows; a longer table shows both ends
 _EDGE: Final = 40
 _HEAD: Final = ("name", "class", "shape", "dtype", "trainable", "elements")
 
 
 def cell_html(net: Cell) -> str:
-    """A row for each Cell and each Parameter, in their order, and the sums. A Parameter that is shared counts once."""
+    """A row for each Cell and each Parameter, in their order, and the sums. A shared Parameter counts once."""
     rows: list[tuple[str, ...]] = []
     seen: set[int] = set()
     total = trained = 0

@@ -1,7 +1,7 @@
-"""Smooth activations as Cells, and the names of all; piecewise ones are in `rectifiers.py`.
+"""Smooth activations as Cells, and the names of all; piecewise activations are in `rectifiers.py`.
 
-Each is one elementwise function of `dualgrad.ops` (softmax works along an axis). As Cells they can be members of
-a `SequentialCell` and keep their settings.
+Each is one elementwise function of `dualgrad.ops` (softmax works along an axis). Cells can be members of a
+`SequentialCell` and keep their settings.
 """
 
 from __future__ import annotations
@@ -183,7 +183,7 @@ class GELU(Cell):
     Parameters
     ----------
     approximate : bool, default True
-        True for the usual form with tanh, False for the exact one with erf.
+        True for the usual form with tanh, False for the exact form with erf.
 
     Raises
     ------

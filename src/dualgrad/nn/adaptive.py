@@ -1,6 +1,6 @@
 """Further optimisers that scale each entry by the gradients seen so far; Adam itself is in `optimizers`.
 
-Settings that they share with Adam are described there, groups of parameters in `Optimizer`.
+Shared settings are described in Adam, groups of parameters in `Optimizer`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["AdaMax", "Adadelta", "Adagrad", "AdamWeightDecay", "RMSProp"]
 
 
 class AdamWeightDecay(Optimizer):
-    """Adam without correction of the first steps, with the decay of weights apart from the gradient.
+    """Adam without correction of the first steps, with weight decay apart from the gradient.
 
     With ``m = beta1 * m + (1 - beta1) * g`` and ``v = beta2 * v + (1 - beta2) * g^2`` a step is
     ``w = w - lr * (m / (sqrt(v) + eps) + weight_decay * w)``.
@@ -24,22 +24,22 @@ class AdamWeightDecay(Optimizer):
     Parameters
     ----------
     params : iterable of Parameter or of dict
-        What is trained; see `Optimizer` for groups.
+        The parameters to train; see `Optimizer` for groups.
     learning_rate : float, Tensor, sequence of float, or callable, default 1e-3
         See `Optimizer`.
     beta1, beta2 : float, default 0.9 and 0.999
-        How slowly the two averages forget; at least 0 and below 1.
+        Decay rates of the two averages; at least 0 and below 1.
     eps : float, default 1e-6
         Keeps the division finite; positive.
     weight_decay : float or callable, default 0.0
-        As in the formula; without groups, parameters with 'beta' or 'gamma' in their names are left out.
+        As in the formula; without groups, parameters with 'beta' or 'gamma' in their names do not decay.
 
     Raises
     ------
     TypeError
         If `params` is not a collection of Parameters, or a setting has the wrong type.
     ValueError
-        If there are no parameters, or a setting is out of its range.
+        If `params` is empty, or a setting is out of its range.
 
     Examples
     --------
@@ -81,14 +81,14 @@ class AdaMax(Optimizer):
     """Adam with the largest gradient in place of the mean square.
 
     With ``m = beta1 * m + (1 - beta1) * g`` and ``v = max(beta2 * v, |g|)``, step t is
-    ``w = w - lr / (1 - beta1^t) * m / (v + eps)``. The settings are those of `Adam`.
+    ``w = w - lr / (1 - beta1^t) * m / (v + eps)``. The settings are as in `Adam`.
 
     Raises
     ------
     TypeError
         If `params` is not a collection of Parameters, or a setting has the wrong type.
     ValueError
-        If there are no parameters, or a setting is out of its range.
+        If `params` is empty, or a setting is out of its range.
 
     Examples
     --------
@@ -135,11 +135,11 @@ class RMSProp(Optimizer):
     Parameters
     ----------
     params : iterable of Parameter or of dict
-        What is trained; see `Optimizer` for groups.
+        The parameters to train; see `Optimizer` for groups.
     learning_rate : float, Tensor, sequence of float, or callable, default 0.1
         See `Optimizer`.
     decay : float, default 0.9
-        How slowly the average forgets; at least 0 and at most 1.
+        Decay rate of the average; at least 0 and at most 1.
     momentum : float, default 0.0
         As in the formula.
     epsilon : float, default 1e-10
@@ -147,7 +147,7 @@ class RMSProp(Optimizer):
     use_locking : bool
         Accepted so that ported code runs; it has no meaning here.
     centered : bool, default False
-        Which formula is used.
+        As in the formula.
     loss_scale : float, default 1.0
         The gradients are divided by it.
     weight_decay : float or callable, default 0.0
@@ -158,7 +158,7 @@ class RMSProp(Optimizer):
     TypeError
         If `params` is not a collection of Parameters, or a setting has the wrong type.
     ValueError
-        If there are no parameters, or a setting is out of its range.
+        If `params` is empty, or a setting is out of its range.
 
     Examples
     --------
@@ -207,13 +207,13 @@ class Adagrad(Optimizer):
     Parameters
     ----------
     params : iterable of Parameter or of dict
-        What is trained; see `Optimizer` for groups.
+        The parameters to train; see `Optimizer` for groups.
     accum : float, default 0.1
         The first value of the sum; positive, so that a gradient of zero moves nothing.
     learning_rate : float, Tensor, sequence of float, or callable, default 1e-3
         See `Optimizer`.
     update_slots : bool, default True
-        Whether the sum grows.
+        True to add squared gradients to the sum.
     loss_scale : float, default 1.0
         The gradients are divided by it.
     weight_decay : float or callable, default 0.0
@@ -224,7 +224,7 @@ class Adagrad(Optimizer):
     TypeError
         If `params` is not a collection of Parameters, or a setting has the wrong type.
     ValueError
-        If there are no parameters, or a setting is out of its range.
+        If `params` is empty, or a setting is out of its range.
 
     Examples
     --------
@@ -263,11 +263,11 @@ class Adadelta(Optimizer):
     Parameters
     ----------
     params : iterable of Parameter or of dict
-        What is trained; see `Optimizer` for groups.
+        The parameters to train; see `Optimizer` for groups.
     learning_rate : float, Tensor, sequence of float, or callable, default 1.0
         See `Optimizer`.
     rho : float, default 0.9
-        How slowly the averages forget; at least 0 and below 1.
+        Decay rate of the averages; at least 0 and below 1.
     epsilon : float, default 1e-6
         Lets the first step move; positive.
     loss_scale : float, default 1.0
@@ -280,7 +280,7 @@ class Adadelta(Optimizer):
     TypeError
         If `params` is not a collection of Parameters, or a setting has the wrong type.
     ValueError
-        If there are no parameters, or a setting is out of its range.
+        If `params` is empty, or a setting is out of its range.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Pooling into an image of a given size, by power means, and maxima put back, as Cells."""
+"""Pooling to an image of a given size, pooling by power means, and unpooling, as Cells."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class _Adaptive(Cell):
 
 
 class AdaptiveAvgPool1d(_Adaptive):
-    """Averages of as many windows as the result is to have elements; see `ops.adaptive_avg_pool1d`.
+    """Averages of adaptive windows, one for each element of the result; see `ops.adaptive_avg_pool1d`.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class AdaptiveAvgPool1d(_Adaptive):
 
 
 class AdaptiveAvgPool2d(_Adaptive):
-    """Averages of as many windows as the result is to have elements; see `ops.adaptive_avg_pool2d`.
+    """Averages of adaptive windows, one for each element of the result; see `ops.adaptive_avg_pool2d`.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class AdaptiveAvgPool2d(_Adaptive):
 
 
 class AdaptiveAvgPool3d(_Adaptive):
-    """Averages of as many windows as the result is to have elements; see `ops.adaptive_avg_pool3d`.
+    """Averages of adaptive windows, one for each element of the result; see `ops.adaptive_avg_pool3d`.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ class AdaptiveAvgPool3d(_Adaptive):
 
 
 class AdaptiveMaxPool1d(_Adaptive):
-    """Largest elements of as many windows as the result is to have elements; see `ops.adaptive_max_pool1d`.
+    """Largest elements of adaptive windows, one for each element of the result; see `ops.adaptive_max_pool1d`.
 
     Parameters
     ----------
@@ -102,14 +102,14 @@ class AdaptiveMaxPool1d(_Adaptive):
 
 
 class AdaptiveMaxPool2d(_Adaptive):
-    """Largest elements of as many windows as the result is to have elements; see `ops.adaptive_max_pool2d`.
+    """Largest elements of adaptive windows, one for each element of the result; see `ops.adaptive_max_pool2d`.
 
     Parameters
     ----------
     output_size : int or tuple of int or None
         The last lengths of the result, for all axes or for each; None keeps a length.
     return_indices : bool, default False
-        Whether the positions of the maxima are returned too.
+        True to return the positions of the maxima, too.
 
     Examples
     --------
@@ -127,14 +127,14 @@ class AdaptiveMaxPool2d(_Adaptive):
 
 
 class AdaptiveMaxPool3d(_Adaptive):
-    """Largest elements of as many windows as the result is to have elements; see `ops.adaptive_max_pool3d`.
+    """Largest elements of adaptive windows, one for each element of the result; see `ops.adaptive_max_pool3d`.
 
     Parameters
     ----------
     output_size : int or tuple of int or None
         The last lengths of the result, for all axes or for each; None keeps a length.
     return_indices : bool, default False
-        Whether the positions of the maxima are returned too.
+        True to return the positions of the maxima, too.
 
     Examples
     --------
@@ -166,7 +166,7 @@ class _LPPool(Cell):
 
 
 class _MaxUnpool(Cell):
-    """The settings of pooling that is undone."""
+    """The settings of unpooling."""
 
     def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
         super().__init__()
@@ -217,7 +217,7 @@ class LPPool2d(_LPPool):
 
 
 class MaxUnpool1d(_MaxUnpool):
-    """Maxima back at their places, with zeros elsewhere; see `ops.max_unpool1d`.
+    """Put maxima back to their positions, with zeros elsewhere; see `ops.max_unpool1d`.
 
     Parameters
     ----------
@@ -237,7 +237,7 @@ class MaxUnpool1d(_MaxUnpool):
 
 
 class MaxUnpool2d(_MaxUnpool):
-    """Maxima back at their places, with zeros elsewhere; see `ops.max_unpool2d`.
+    """Put maxima back to their positions, with zeros elsewhere; see `ops.max_unpool2d`.
 
     Parameters
     ----------
@@ -257,7 +257,7 @@ class MaxUnpool2d(_MaxUnpool):
 
 
 class MaxUnpool3d(_MaxUnpool):
-    """Maxima back at their places, with zeros elsewhere; see `ops.max_unpool3d`.
+    """Put maxima back to their positions, with zeros elsewhere; see `ops.max_unpool3d`.
 
     Parameters
     ----------

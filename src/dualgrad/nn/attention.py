@@ -1,7 +1,7 @@
 """Attention with several heads.
 
 Sequences are (steps, batch, features), with `batch_first` (batch, steps, features), without a batch (steps, features).
-A mask of truth values holds where attention is not allowed; a mask of numbers is added to the scores.
+A Bool mask is true where attention is not allowed; a mask of numbers is added to the scores.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class MultiheadAttention(Cell):
     """Attention with several heads: ``softmax(q k^T / sqrt(d)) v`` for each, joined and mapped once more.
 
     Called with ``(query, key, value, key_padding_mask=None, need_weights=True, attn_mask=None,
-    average_attn_weights=True)``, it returns a tuple: the result and, if they are asked for, the weights, (batch, steps
-    of the query, steps of the key), or with the heads as second axis.
+    average_attn_weights=True)``, it returns a tuple: the result and, with `need_weights`, the weights, (batch, steps of
+    the query, steps of the key), or with the heads as second axis.
 
     Parameters
     ----------
@@ -39,15 +39,15 @@ class MultiheadAttention(Cell):
     dropout : float, default 0.0
         The probability of a weight to become 0 in training.
     has_bias : bool, default True
-        Whether the maps of inputs and result have biases.
+        True to add biases to the maps of inputs and result.
     add_bias_kv : bool, default False
-        Whether a step that is learned is added to keys and values.
+        True to add a trained step to keys and values.
     add_zero_attn : bool, default False
-        Whether a step of zeros is added to keys and values.
+        True to add a step of zeros to keys and values.
     kdim, vdim : int, optional
         Features of key and value; `embed_dim` by default.
     batch_first : bool, default False
-        Whether sequences are (batch, steps, features).
+        True if sequences are (batch, steps, features).
     dtype : type, default float32
         Type of the parameters.
 
@@ -61,7 +61,7 @@ class MultiheadAttention(Cell):
     out_proj : Dense
         The map of the result.
     bias_k, bias_v : Parameter
-        The step that is added; None without.
+        The added step; None without.
 
     Raises
     ------
@@ -195,7 +195,7 @@ class MultiheadAttention(Cell):
             )
 
     def _mapped(self, given: list[Tensor]) -> list[Tensor]:
-        """Query, key and value in the features of the heads."""
+        """Map query, key and value to the features of the heads."""
         if self._one_width:
             weights = ops.chunk(self.in_proj_weight, 3, 0)
         else:
@@ -224,7 +224,7 @@ class MultiheadAttention(Cell):
 
 
 def _masked(scores: Tensor, mask: Tensor, added: int) -> Tensor:
-    """Scores with a mask; steps that were added to the keys are never masked."""
+    """Apply a mask to scores; steps that were added to the keys are never masked."""
     if added:
         mask = ops.cat((mask, ops.zeros((*mask.shape[:-1], added), mask.dtype)), -1)
     return ops.where(mask, -math.inf, scores) if mask.dtype.is_bool else scores + mask

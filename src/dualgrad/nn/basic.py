@@ -1,4 +1,4 @@
-"""Functions as Cells: sums and norms over axes, products, triangles, one-hot vectors, and what else keeps settings."""
+"""Functions as Cells: sums and norms over axes, products, triangles, one-hot vectors, and others with settings."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ class _OverAxes(Cell):
 
 
 class Norm(_OverAxes):
-    """Root of the sum of squares; slope 0 where it is 0.
+    """Root of the sum of squares; derivative 0 where it is 0.
 
     Parameters
     ----------
     axis : int or tuple of int, default ()
-        What is reduced; () stands for all axes.
+        The axes to reduce; () stands for all axes.
     keep_dims : bool, default False
-        Whether these axes stay, with length 1.
+        True to keep these axes with length 1.
 
     Examples
     --------
@@ -65,9 +65,9 @@ class ReduceLogSumExp(_OverAxes):
     Parameters
     ----------
     axis : int or tuple of int
-        What is reduced; () stands for all axes.
+        The axes to reduce; () stands for all axes.
     keep_dims : bool, default False
-        Whether these axes stay, with length 1.
+        True to keep these axes with length 1.
 
     Examples
     --------
@@ -89,9 +89,9 @@ class Moments(_OverAxes):
     Parameters
     ----------
     axis : int or tuple of int, optional
-        What is reduced; by default all axes.
+        The axes to reduce; by default all axes.
     keep_dims : bool, optional
-        Whether these axes stay, with length 1.
+        True to keep these axes with length 1.
 
     Examples
     --------
@@ -116,7 +116,7 @@ class ClipByNorm(Cell):
     Parameters
     ----------
     axis : int or tuple of int, optional
-        Over which axes the norm is taken; by default over all.
+        The axes of the norm; by default all.
 
     Examples
     --------
@@ -140,7 +140,7 @@ class OneHot(Cell):
     Parameters
     ----------
     axis : int, default -1
-        Where the vectors stand in the result.
+        The axis of the vectors in the result.
     depth : int, default 1
         Length of the vectors.
     on_value, off_value : number, default 1.0 and 0.0
@@ -184,7 +184,7 @@ class MatMul(Cell):
     Parameters
     ----------
     transpose_x1, transpose_x2 : bool, default False
-        Whether the last two axes of an operand change places before.
+        True to exchange the last two axes of an operand first.
 
     Examples
     --------
@@ -213,7 +213,7 @@ class SparseTensorDenseMatmul(Cell):
     Parameters
     ----------
     adjoint_st, adjoint_dt : bool, default False
-        Whether the sparse matrix or the other one is transposed before.
+        True to transpose the sparse or the other matrix first.
 
     Examples
     --------
@@ -295,14 +295,14 @@ class L1Regularizer(Cell):
 
 
 class Range(Cell):
-    """The numbers from `start` to `limit`, without the last; see `ops.arange`. Called without arguments.
+    """The numbers from `start` up to, but not including, `limit`; see `ops.arange`. Called without arguments.
 
     Parameters
     ----------
     start : number
-        The first number; with `limit` left out, the limit, and 0 is the first.
+        The first number; without `limit`, the limit, and 0 is the first.
     limit : number, optional
-        Where the numbers end.
+        The end of the numbers.
     delta : number, default 1
         The step.
 
@@ -326,12 +326,12 @@ class Range(Cell):
 
 
 class Roll(Cell):
-    """Elements moved along axes, those that leave come in at the other end; see `ops.roll`.
+    """Move elements along axes; elements that leave at one end enter at the other; see `ops.roll`.
 
     Parameters
     ----------
     shift, axis : int or tuple of int
-        By how much, and along which axes.
+        The distances, and the axes.
 
     Examples
     --------
@@ -350,7 +350,7 @@ class Roll(Cell):
 
 
 class Unflatten(Cell):
-    """An axis divided into several.
+    """Split an axis into several.
 
     Parameters
     ----------
@@ -394,7 +394,7 @@ class BiDense(Cell):
     weight_init, bias_init : str, number, Tensor or Initializer, optional
         As in `initializer`; without them both are uniform on ``+-1 / sqrt(in1_channels)``.
     has_bias : bool, default True
-        Whether there is a bias.
+        True to add a bias.
     dtype : type, default float32
         Type of the initial values.
 

@@ -1,9 +1,8 @@
 """Cell: a function that owns parameters.
 
-A call of a Cell calls its `construct` and must cost no more than that. So whether a class has its own gradient
-(`bprop`) is decided once, when the class is made. The base `Members` registers and names the members of a Cell;
-`State` keeps its buffers and gives its state, `Hookable` registers hooks, `Flags` holds flags and settings without
-effect.
+A call of a Cell calls its `construct` and must not cost more. So the class decides once, when it is made, whether it
+has its own gradient (`bprop`). The base `Members` registers and names the members of a Cell; `State` keeps its buffers
+and gives its state, `Hookable` registers hooks, `Flags` holds flags and settings without effect.
 """
 
 from __future__ import annotations
@@ -38,14 +37,14 @@ class Cell(State, Flags, Hookable):
     """Base of all networks, layers and losses.
 
     A subclass calls ``super().__init__()`` first, assigns its Parameters and Cells to attributes and defines
-    ``construct``. It may define ``bprop(self, *inputs, out, dout)``, which then stands in for the gradient of
-    ``construct`` and returns one gradient for each input.
+    ``construct``. It may define ``bprop(self, *inputs, out, dout)``, which replaces the gradient of ``construct`` and
+    returns one gradient for each input.
 
     Parameters
     ----------
     auto_prefix : bool, default True
-        Whether the names of the parameters below get the path of attributes in front. Cells that only refer
-        to a network, as an optimiser or a training step does, set it to False.
+        True to put the path of attributes in front of the names of the parameters below. Cells that only refer to a
+        network, such as an optimiser or a training step, set it to False.
     flags : dict, optional
         Flags to set, see `add_flags`.
 
@@ -76,8 +75,8 @@ class Cell(State, Flags, Hookable):
 
     training: bool = False
     requires_grad: bool = False
-    _takes_types: bool = True  # whether `to_float` has a meaning here
-    _computes_as_stored: bool = False  # whether Parameters are read as they are stored all the same
+    _takes_types: bool = True  # true if `to_float` has an effect
+    _computes_as_stored: bool = False  # true if Parameters are read as they are stored nevertheless
 
     def __init__(self, auto_prefix: bool = True, flags: Mapping[str, Any] | None = None) -> None:
         super().__init__(auto_prefix)
@@ -114,7 +113,7 @@ class Cell(State, Flags, Hookable):
     # Settings.
 
     def set_train(self, mode: bool = True) -> Self:
-        """Set `training` here and below; layers that act differently in training look at it.
+        """Set `training` here and below; layers that act differently in training read it.
 
         Parameters
         ----------
@@ -149,7 +148,7 @@ class Cell(State, Flags, Hookable):
         Parameters
         ----------
         requires_grad : bool, default True
-            What to remember.
+            The value to remember.
         flag : bool, optional
             Another spelling of `requires_grad`.
 
@@ -163,7 +162,7 @@ class Cell(State, Flags, Hookable):
         return self
 
     def recompute(self, **kwargs: Any) -> None:
-        """Have the inner values of every call computed again by a gradient instead of kept; see `dualgrad.recompute`.
+        """Recompute the inner values of every call in the gradient instead of keeping them; see `dualgrad.recompute`.
 
         Parameters
         ----------
@@ -186,7 +185,7 @@ class Cell(State, Flags, Hookable):
             set_inner_construct(self, Recomputed(self))
 
     def _own_construct(self) -> Callable[..., Any]:
-        """The `construct` of the class, without what stands in for it."""
+        """The `construct` of the class, without its replacements."""
         return own_construct(self)
 
     def __copy__(self) -> Self:
@@ -207,11 +206,11 @@ class Cell(State, Flags, Hookable):
     def to_float(self, dst_type: Any) -> Self:
         """Have this Cell and all below compute in a floating type.
 
-        From now on, at each call of one of these Cells, floating tensors among its inputs are cast to the type, in
-        tuples, lists and dicts too, before hooks and `construct` see them. Parameters and floating tensors that are
-        attributes of Cells are read in that type by `construct`. What is stored keeps its type, and a gradient has that
-        of its Parameter or input. Integers, complex numbers and Python numbers stay as they are, and results are not
-        cast back.
+        From now on, each call of one of these Cells casts floating tensors among its inputs to the type, in tuples,
+        lists and dicts too, before hooks and `construct` see them. Parameters and floating tensors that are attributes
+        of Cells are read in this type by `construct`. Stored values keep their type, and a gradient has the type of its
+        Parameter or input. Integers, complex numbers and Python numbers stay as they are, and results are not cast
+        back.
 
         Parameters
         ----------
@@ -226,18 +225,18 @@ class Cell(State, Flags, Hookable):
         Raises
         ------
         ValueError
-            If it is no floating type.
+            If it is not a floating type.
         TypeError
-            If it is no type that exists here, such as bfloat16; or if a class has ``__slots__``.
+            If it is not a type of this library, such as bfloat16; or if a class has ``__slots__``.
         RuntimeError
-            When the Cell is called, if `construct` changes in place what it sees a copy of: elements of a Parameter or
-            tensor, or a list among the inputs. `ops.assign`, `assign_add`, `assign_sub` and `set_data` change the
-            stored Parameter. Also if it takes a gradient by a Parameter that it has read before.
+            When the Cell is called, if `construct` changes a copy in place: elements of a Parameter or tensor, or a
+            list among the inputs. `ops.assign`, `assign_add`, `assign_sub` and `set_data` change the stored Parameter.
+            Also if it takes a gradient by a Parameter that it has read before.
 
         Notes
         -----
         Casts in `construct` to a wider type are respected, as in MindSpore's graphs; its eager mode casts the operands
-        of each operator. Tensors in lists, tuples and ParameterTuples that are attributes keep their types, and so do
+        of each operator. Tensors in lists, tuples and ParameterTuples that are attributes keep their types, as do
         optimisers below. `BatchNorm2d`, `InstanceNorm2d` and their kin cast their input and output, and compute in the
         type of their parameters.
 
@@ -264,7 +263,7 @@ class Cell(State, Flags, Hookable):
         return self
 
     def _compute_in(self, dtype: DType, returned: DType | None = None) -> None:
-        """Have this Cell alone compute in a type; maybe have its results cast to another."""
+        """Have this Cell alone compute in a type, and optionally cast its results to another."""
         if self._takes_types:
             kind_of_views(type(self))  # not while a call is recorded
             object.__setattr__(self, "construct", Typed(self, dtype, inner_construct(self), returned))
@@ -291,7 +290,7 @@ class Cell(State, Flags, Hookable):
         return cell_html(self)
 
     def extend_repr(self) -> str:
-        """Return what `repr` shows of the Cell's own settings; meant to be overridden."""
+        """Return the part of `repr` with the Cell's own settings; meant to be overridden."""
         return ""
 
     def __repr__(self) -> str:

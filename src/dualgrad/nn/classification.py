@@ -19,7 +19,7 @@ class BCELoss(LossBase):
     weight : Tensor, optional
         Factors of the elementwise loss.
     reduction : {'mean', 'sum', 'none'}, default 'mean'
-        What is done with the elementwise loss.
+        The reduction of the elementwise loss.
 
     Examples
     --------
@@ -42,7 +42,7 @@ class BCEWithLogitsLoss(LossBase):
     Parameters
     ----------
     reduction : {'mean', 'sum', 'none'}, default 'mean'
-        What is done with the elementwise loss.
+        The reduction of the elementwise loss.
     weight : Tensor, optional
         Factors of the elementwise loss.
     pos_weight : Tensor, optional
@@ -107,7 +107,7 @@ class CrossEntropyLoss(LossBase):
     reduction : {'mean', 'sum', 'none'}, default 'mean'
         'mean' divides by the sum of the weights of the samples, or by their number for probabilities.
     label_smoothing : float, default 0.0
-        How much of the uniform distribution is mixed into the target, between 0 and 1.
+        The share of the uniform distribution in the target, between 0 and 1.
 
     Examples
     --------
@@ -138,9 +138,9 @@ class SoftmaxCrossEntropyWithLogits(LossBase):
     Parameters
     ----------
     sparse : bool, default False
-        Whether labels are classes, integers of shape (N,), and not probabilities of shape (N, C).
+        True if labels are classes, integers of shape (N,), and not probabilities of shape (N, C).
     reduction : {'none', 'mean', 'sum'}, default 'none'
-        What is done with the loss of each sample; note the default.
+        The reduction of the losses of all samples; note the default.
 
     Examples
     --------

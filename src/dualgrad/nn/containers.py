@@ -1,8 +1,8 @@
 """Containers of Cells: a chain that is called as one function, a list, a dict, and one Cell for all times.
 
-The children of a chain or list are registered under their positions, so the parameters of the second one are called
-`1.weight`; those of a dict are registered under their keys.
-A slice is a container that refers to the same Cells and does not register them, so it does not rename weights.
+The children of a chain or list are registered under their positions, so the parameters of the second child are called
+`1.weight`. The children of a dict are registered under their keys. A slice is a container that refers to the same Cells
+and does not register them, so it does not rename weights.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class _Container(Cell):
         return cell
 
     def _arrange(self, items: list[tuple[str, Cell]]) -> None:
-        """Register the Cells in this order; names that are positions are numbered again."""
+        """Register the Cells in this order; names that are positions are renumbered."""
         for name, cell in items:
             if not isinstance(name, str):
                 raise TypeError(f"{type(self).__name__}: a name must be a str, got {type(name).__name__}")
@@ -56,7 +56,7 @@ class _Container(Cell):
             self._take_cell(str(position) if name.isdigit() else name, cell)
 
     def _position(self, index: SupportsIndex, end: int) -> int:
-        """Count a negative index from the end and check it."""
+        """Count a negative index from the end, and check it."""
         number = integer(type(self).__name__, "an index", index)
         if not -end <= number < end:
             raise IndexError(f"{type(self).__name__}: index {number} is out of range for {len(self)} Cells")
@@ -117,7 +117,7 @@ class _Container(Cell):
         return self
 
     def insert(self, index: SupportsIndex, cell: Cell) -> None:
-        """Put a Cell before position `index`; those after it are numbered again.
+        """Put a Cell before position `index`; the Cells after it are renumbered.
 
         Raises
         ------
@@ -143,7 +143,7 @@ class SequentialCell(_Container):
     Raises
     ------
     TypeError
-        If something is not a Cell.
+        If an argument is not a Cell.
 
     Examples
     --------
@@ -164,21 +164,21 @@ class SequentialCell(_Container):
 
 
 class CellList(_Container):
-    """A list of Cells whose parameters are registered; it is indexed and walked over, not called.
+    """A list of Cells with registered parameters; it supports indexing and iteration, not calls.
 
-    ``vmap(layers)`` is an ensemble: sample k of the inputs goes to Cell k, and the results are stacked.
+    ``vmap(layers)`` is an ensemble: Cell k gets sample k of the inputs, and the results are stacked.
 
     Parameters
     ----------
     *args : Cell
         The Cells, or one list of Cells.
     auto_prefix : bool, default True
-        Whether the positions go in front of the names of the parameters.
+        True to put the positions in front of the names of the parameters.
 
     Raises
     ------
     TypeError
-        If something is not a Cell.
+        If an argument is not a Cell.
 
     Examples
     --------
@@ -195,7 +195,7 @@ class CellList(_Container):
 
 
 class CellDict(Cell):
-    """A dict of Cells whose parameters are registered; it is indexed by keys and walked over, not called.
+    """A dict of Cells with registered parameters; it supports look-ups by key and iteration, not calls.
 
     Parameters
     ----------
@@ -203,16 +203,16 @@ class CellDict(Cell):
         From keys to Cells. A key is a str without dots that is not empty and not the name of another attribute or
         method.
     auto_prefix : bool, default True
-        Whether the keys go in front of the names of the parameters.
+        True to put the keys in front of the names of the parameters.
 
     Raises
     ------
     TypeError
-        If `cells` is something else, a key is no str or a value is no Cell.
+        If `cells` is something else, a key is not a str or a value is not a Cell.
     ValueError
-        If an entry is no pair.
+        If an entry is not a pair.
     KeyError
-        If a key does not fit, or there is no Cell of that key.
+        If a key does not fit or does not exist.
 
     Examples
     --------
@@ -265,7 +265,7 @@ class CellDict(Cell):
         delattr(self, self._found(key))
 
     def keys(self) -> KeysView[str]:
-        """The keys, in the order in which they came."""
+        """The keys, in order of insertion."""
         return self._cells.keys()
 
     def values(self) -> ValuesView[Cell]:
@@ -287,19 +287,19 @@ class CellDict(Cell):
         Raises
         ------
         KeyError
-            If there is none under that key.
+            If the key does not exist.
         """
         cell = self[key]
         del self[key]
         return cell
 
     def update(self, cells: Any) -> None:
-        """Add the Cells of a dict, a CellDict or an iterable of pairs; a Cell under an old key replaces the former.
+        """Add the Cells of a dict, a CellDict or an iterable of pairs; a Cell replaces an old one under the same key.
 
         Raises
         ------
         TypeError, ValueError, KeyError
-            As for the constructor; then nothing was added.
+            As for the constructor; then nothing is added.
         """
         name = type(self).__name__
         if isinstance(cells, Mapping | CellDict):
@@ -324,20 +324,20 @@ class TimeDistributed(Cell):
     Parameters
     ----------
     layer : Cell or function
-        What is called; it gives one tensor.
+        The layer to call; it returns one tensor.
     time_axis : int
         The axis of the times.
     reshape_with_axis : int, optional
         Another axis of the input, and of the result of the layer. Times are merged into it, so that the layer is called
-        once: the same numbers, if the layer treats what lies along that axis alike and apart, as it does a batch.
+        once. The result is the same if the layer treats slices along this axis independently, like a batch axis.
         Statistics over a batch, as of `BatchNorm1d`, are over all times then.
 
     Raises
     ------
     TypeError
-        If the layer cannot be called, or an axis is no integer.
+        If the layer cannot be called, or an axis is not an integer.
     ValueError
-        If an axis does not exist, both are the same, or there is no time.
+        If an axis does not exist, both are the same, or the time axis is empty.
 
     Examples
     --------
@@ -367,7 +367,7 @@ class TimeDistributed(Cell):
         other = one_axis("TimeDistributed", self.reshape_with_axis, inputs.shape)
         if other == axis:
             raise ValueError(f"TimeDistributed: time_axis and reshape_with_axis are both {axis}; expected two axes")
-        batch = other - (other > axis)  # where the axis is without the times
+        batch = other - (other > axis)  # the position of the axis without the times
         moved = ops.movedim(inputs, axis, batch)
         shape = moved.shape
         found = self.layer(moved.reshape((*shape[:batch], times * shape[batch + 1], *shape[batch + 2 :])))

@@ -1,4 +1,4 @@
-"""Convolutions as Cells with learned kernels and bias.
+"""Convolutions as Cells with trained kernels and bias.
 
 Both are initially uniform on ``+-1 / sqrt(n)`` by default, where n is the number of elements under a kernel.
 """
@@ -21,7 +21,7 @@ __all__ = ["Conv1d", "Conv1dTranspose", "Conv2d", "Conv2dTranspose", "Conv3d", "
 
 
 class _Convolution(Cell):
-    """The settings and parameters of a convolution over n axes. A single axis is the last of two."""
+    """The settings and parameters of a convolution over n axes. A single axis is stored as the last of two."""
 
     out_channels: int
     in_channels: int
@@ -81,7 +81,7 @@ class _Convolution(Cell):
 
 
 class Conv2d(_Convolution):
-    """Convolution over two axes, with kernels that are learned; see `ops.conv2d`.
+    """Convolution over two axes, with trained kernels; see `ops.conv2d`.
 
     Parameters
     ----------
@@ -93,15 +93,15 @@ class Conv2d(_Convolution):
         The step from window to window.
     pad_mode : {'same', 'valid', 'pad'}, default 'same'
         'same': zeros are added around, so that the output has the length of the input divided by the stride, rounded
-        up. 'valid': none are. 'pad': as many as `padding` says.
+        up. 'valid': no zeros. 'pad': `padding` zeros.
     padding : int or tuple of int, default 0
         Zeros on all sides, or (above, below, left, right).
     dilation : int or tuple of int, default 1
         The step from element to element of a window.
     group : int, default 1
-        Into how many groups the channels are divided.
+        The number of groups of channels.
     has_bias : bool, default False
-        Whether there is a bias.
+        True to add a bias.
     weight_init, bias_init : str, number, Tensor or Initializer, optional
         As in `initializer`.
     data_format : {'NCHW'}, default 'NCHW'
@@ -159,7 +159,7 @@ class Conv2d(_Convolution):
 
 
 class Conv1d(_Convolution):
-    """Convolution over one axis, with kernels that are learned; see `ops.conv1d`.
+    """Convolution over one axis, with trained kernels; see `ops.conv1d`.
 
     Parameters
     ----------
@@ -220,7 +220,7 @@ class Conv1d(_Convolution):
 
 
 class Conv3d(_Convolution):
-    """Convolution over three axes, with kernels that are learned; see `ops.conv3d`.
+    """Convolution over three axes, with trained kernels; see `ops.conv3d`.
 
     Parameters
     ----------
@@ -296,7 +296,7 @@ class _Transposed(_Convolution):
 
 
 class Conv2dTranspose(_Transposed):
-    """Transposed convolution over two axes, with kernels that are learned; see `ops.conv_transpose2d`.
+    """Transposed convolution over two axes, with trained kernels; see `ops.conv_transpose2d`.
 
     Parameters
     ----------
@@ -305,12 +305,12 @@ class Conv2dTranspose(_Transposed):
     kernel_size, stride, dilation, group, has_bias, weight_init, bias_init, dtype
         As in `Conv2d`.
     pad_mode : {'same', 'valid', 'pad'}, default 'same'
-        'same': the output has the length of the input times the stride. 'valid': nothing is cut off. 'pad': as much as
-        `padding` says. 'same' and 'valid' end with zeros where kernels are shorter than the stride.
+        'same': the output has the length of the input times the stride. 'valid': nothing is cut off. 'pad': `padding`
+        elements are cut off. 'same' and 'valid' end with zeros where kernels are shorter than the stride.
     padding : int or tuple of int, default 0
-        What is cut off on all sides, or (above, below, left, right).
+        The elements to cut off on all sides, or (above, below, left, right).
     output_padding : int or tuple of int, default 0
-        What is added below and on the right; only with 'pad'.
+        The elements to add below and on the right; only with 'pad'.
 
     Attributes
     ----------
@@ -360,7 +360,7 @@ class Conv2dTranspose(_Transposed):
 
 
 class Conv1dTranspose(_Transposed):
-    """Transposed convolution over one axis, with kernels that are learned; see `ops.conv_transpose1d`.
+    """Transposed convolution over one axis, with trained kernels; see `ops.conv_transpose1d`.
 
     Parameters
     ----------
@@ -371,7 +371,7 @@ class Conv1dTranspose(_Transposed):
     pad_mode, group, has_bias, weight_init, bias_init, dtype
         As in `Conv2dTranspose`; a Tensor given as `weight_init` has three axes.
     padding : int or tuple of int, default 0
-        What is cut off on both sides, or (before, behind).
+        The elements to cut off on both sides, or (before, behind).
 
     Attributes
     ----------
@@ -423,16 +423,16 @@ class Conv1dTranspose(_Transposed):
 
 
 class Conv3dTranspose(_Transposed):
-    """Transposed convolution over three axes, with kernels that are learned; see `ops.conv_transpose3d`.
+    """Transposed convolution over three axes, with trained kernels; see `ops.conv_transpose3d`.
 
     Parameters
     ----------
     in_channels, out_channels, kernel_size, stride, pad_mode, dilation, group, has_bias, weight_init, bias_init, dtype
         As in `Conv2dTranspose`, for three axes.
     padding : int or tuple of int, default 0
-        What is cut off on all sides, or before and behind each axis, six numbers.
+        The elements to cut off on all sides, or before and behind each axis, six numbers.
     output_padding : int or tuple of int, default 0
-        What is added behind each axis; only with 'pad'.
+        The elements to add behind each axis; only with 'pad'.
     data_format : {'NCDHW'}, default 'NCDHW'
         The order of the axes.
 

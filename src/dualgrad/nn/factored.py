@@ -26,19 +26,19 @@ def _root_mean_square(array: Tensor) -> Tensor:
 class AdaFactor(Optimizer):
     """Steps divided by the root mean square of the gradients, which a matrix keeps by rows and columns only.
 
-    With ``b = 1 - t^-decay_rate`` at step t and ``q = g^2 + eps[0]`` a vector keeps ``v = b * v + (1 - b) * q``; a
-    matrix keeps the averages r of the means of q over columns and c of those over rows, and
-    ``v = r * c / mean(r)``. With ``u = g / sqrt(v)``, divided by ``max(1, rms(u) / clip_threshold)``, a step is
+    With ``b = 1 - t^-decay_rate`` at step t and ``q = g^2 + eps[0]`` a vector keeps ``v = b * v + (1 - b) * q``. A
+    matrix keeps running averages r of the row means of q and c of its column means, and ``v = r * c / mean(r)``. With
+    ``u = g / sqrt(v)``, divided by ``max(1, rms(u) / clip_threshold)``, a step is
     ``w = w * (1 - weight_decay * s) - m`` where ``m = beta1 * m + (1 - beta1) * s * u``. The size s is the learning
-    rate, or with `relative_step` ``min(0.01, 1 / sqrt(t))``; with `warmup_init` 1e-6 t is in place of 0.01. With
+    rate, or with `relative_step` ``min(0.01, 1 / sqrt(t))``; `warmup_init` puts 1e-6 t in place of 0.01. With
     `scale_parameter` s is multiplied by ``max(eps[1], rms(w))``.
 
     Parameters
     ----------
     params : iterable of Parameter or of dict
-        What is trained; see `Optimizer` for groups. More than two axes are a stack of matrices.
+        The parameters to train; see `Optimizer` for groups. More than two axes are a stack of matrices.
     learning_rate : float, Tensor, sequence of float, or callable, optional
-        See `Optimizer`; needed without `relative_step`, and refused with it. A schedule has no `scale_parameter`.
+        See `Optimizer`; needed without `relative_step`, and an error with it. A schedule has no `scale_parameter`.
     eps : tuple of two floats, default (1e-30, 1e-3)
         As in the formulas; not negative.
     clip_threshold : float, default 1.0
@@ -46,13 +46,13 @@ class AdaFactor(Optimizer):
     decay_rate : float, default 0.8
         As in the formulas; between 0 and 1.
     beta1 : float, default 0.9
-        How slowly steps are forgotten; with 0 or None there is no m, and the step is ``s * u``.
+        Decay rate of the steps; with 0 or None m is not used, and the step is ``s * u``.
     weight_decay : float or callable, default 0.0
         As in the formulas, for all parameters without groups.
     scale_parameter, relative_step, warmup_init : bool, default True, True and False
         As in the formulas.
     compression : bool, default False
-        True, state in half precision, is refused.
+        True, state in half precision, raises an error.
     loss_scale : float, default 1.0
         The gradients are divided by it.
 
@@ -61,7 +61,7 @@ class AdaFactor(Optimizer):
     TypeError
         If `params` is not a collection of Parameters, or a setting has the wrong type.
     ValueError
-        If there are no parameters, a setting is out of its range, or settings exclude each other.
+        If `params` is empty, a setting is out of its range, or settings exclude each other.
 
     Examples
     --------
@@ -125,7 +125,7 @@ class AdaFactor(Optimizer):
             raise ValueError("AdaFactor: warmup_init is for relative_step=True; expected a learning_rate alone")
 
     def _means(self, prefix: str, of_matrix: Any, of_vector: Any = lambda shape: (1,)) -> ParameterTuple:
-        """State of shapes that follow from those of the parameters."""
+        """Make state whose shapes follow from the shapes of the parameters."""
         found = []
         for parameter in self.parameters:
             shape = (of_matrix if parameter.ndim > 1 else of_vector)(tuple(parameter.shape))
@@ -164,7 +164,7 @@ class AdaFactor(Optimizer):
 
     @staticmethod
     def _blended(state: ParameterTuple, index: int, new: Tensor, keep: Any) -> Tensor:
-        """Return the average of what is kept and what is new, and keep it."""
+        """Return the running average of the kept and the new values, and keep it."""
         blended = keep * state[index]._detached() + (1.0 - keep) * new
         state[index]._rebind(blended)
         return blended

@@ -1,4 +1,4 @@
-"""Derivatives as Cells: of a function along a direction, and against one."""
+"""Derivatives as Cells: the tangent along a direction, and the gradient against one."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class _Along(Cell):
         return args[:-1], args[-1]
 
     def _called(self, transform: Callable[..., Any], inputs: tuple[Any, ...], *others: Any) -> Any:
-        """The transform of the function; v may have been forgotten, so that an input became it."""
+        """Call the transform of the function. A missing v is reported, since an input was taken for it."""
         try:
             return transform(self.fn, *others)
         except TypeError:
@@ -41,8 +41,8 @@ class Jvp(_Along):
     Parameters
     ----------
     fn : callable
-        The function or Cell. The Cell is called with its inputs, and v after them: a Tensor for one input, or a tuple
-        with one for each.
+        The function or Cell. The Cell is called with its inputs, then v: a Tensor for one input, or a tuple with one
+        for each.
 
     Returns
     -------
@@ -76,8 +76,8 @@ class Vjp(_Along):
     Parameters
     ----------
     fn : callable
-        The function or Cell. The Cell is called with its inputs, and v after them: what the output is, of tensors of
-        the same shapes and types.
+        The function or Cell. The Cell is called with its inputs, then v: nested like the output, with tensors of the
+        same shapes and types.
 
     Returns
     -------

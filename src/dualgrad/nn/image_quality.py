@@ -1,4 +1,4 @@
-"""How much alike two images are, as Cells: structural similarity, and the ratio of signal and noise."""
+"""Similarity of two images, as Cells: structural similarity, and the ratio of signal to noise."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _pair(name: str, img1: Any, img2: Any, least: int = 1) -> tuple[Tensor, Tens
 
 
 class _Similarity(Cell):
-    """Means, variances and covariances of images in Gaussian windows, and what is made of them."""
+    """Means, variances and covariances of images in Gaussian windows, and functions of them."""
 
     def __init__(
         self, max_val: float, filter_size: int, filter_sigma: float, k1: float, k2: float
@@ -59,7 +59,7 @@ class _Similarity(Cell):
         return ops.reshape(y, (*x.shape[:2], *y.shape[2:]))
 
     def _compared(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-        """Similarity, and that of contrast and structure alone, of each channel: shapes (N, C)."""
+        """Similarity, and similarity of contrast and structure alone, of each channel: shapes (N, C)."""
         c1, c2 = (self.k1 * self.max_val) ** 2, (self.k2 * self.max_val) ** 2
         mx, my = self._smoothed(x), self._smoothed(y)
         variances = self._smoothed(x * x) - mx * mx + self._smoothed(y * y) - my * my
@@ -75,7 +75,7 @@ class _Similarity(Cell):
 class SSIM(_Similarity):
     """Structural similarity of two images, 1 for equal ones.
 
-    For each place the means μ, variances σ² and the covariance are those in a Gaussian window, and the result is the
+    The means μ, variances σ² and the covariance are taken in a Gaussian window around each place. The result is the
     mean over places and channels of ``(2μ₁μ₂ + c₁)(2σ₁₂ + c₂) / ((μ₁² + μ₂² + c₁)(σ₁² + σ₂² + c₂))``, where c is
     ``(k max_val)²``.
 
@@ -114,10 +114,10 @@ class SSIM(_Similarity):
 
 
 class MSSSIM(_Similarity):
-    """Structural similarity of two images on several scales, each half as fine as the one before.
+    """Structural similarity of two images on several scales, each half as fine as the scale before.
 
     The result is the mean over channels of a product of powers: of contrast and structure on each scale, and on the
-    last one of the whole similarity (see `SSIM`). What is negative counts as 0.
+    last scale of the whole similarity (see `SSIM`). Negative factors count as 0.
 
     Parameters
     ----------

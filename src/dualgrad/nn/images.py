@@ -14,7 +14,7 @@ __all__ = ["ChannelShuffle", "PixelShuffle", "PixelUnshuffle", "Unfold", "Upsamp
 
 
 class Upsample(Cell):
-    """Give the last axes of an image another length; see `ops.interpolate`.
+    """Resize the last axes of an image; see `ops.interpolate`.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class PixelShuffle(Cell):
     Parameters
     ----------
     upscale_factor : int
-        By how much the last lengths grow.
+        The factor by which the last lengths grow.
 
     Examples
     --------
@@ -80,7 +80,7 @@ class PixelUnshuffle(Cell):
     Parameters
     ----------
     downscale_factor : int
-        By how much the last lengths shrink.
+        The factor by which the last lengths shrink.
 
     Examples
     --------
@@ -98,7 +98,7 @@ class PixelUnshuffle(Cell):
 
 
 class ChannelShuffle(Cell):
-    """Deal the channels of groups out in turn; see `ops.channel_shuffle`.
+    """Take the channels of groups in turn; see `ops.channel_shuffle`.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ class Unfold(Cell):
     Parameters
     ----------
     ksizes, strides, rates : tuple of int
-        The size of a window, the step from window to window, and from element to element: ``(1, rows, columns, 1)``.
+        The size of a window, the step between windows, and the step between elements: ``(1, rows, columns, 1)``.
     padding : {'valid', 'same'}, default 'valid'
         'valid': only windows inside. 'same': zeros are added around, so that there is a window for every stride begun.
 

@@ -1,4 +1,4 @@
-"""Layers: the linear map with its bias, a table of rows, dropout, changes of shape, the identity."""
+"""Layers: the linear map with its bias, embeddings, dropout, flattening, the identity."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _count(name: str, what: str, number: Any) -> int:
 
 
 def _check_input(layer: Dense, x: Any) -> None:
-    """Say which input does not fit a layer; what else went wrong is no matter of its input."""
+    """Raise an error that names the input, if it does not fit a layer; other errors have another cause."""
     if not isinstance(x, Tensor):
         return
     name, length, dtype = layer.cls_name, layer.in_channels, layer.weight.dtype
@@ -60,9 +60,9 @@ class Dense(Cell):
         As in `initializer`; without them both are uniform on ``+-1 / sqrt(in_channels)``. A Tensor keeps its
         own type.
     has_bias : bool, default True
-        Whether there is a bias.
+        True to add a bias.
     activation : str, Cell or callable, optional
-        What is applied to the result.
+        Applied to the result.
     dtype : type, default float32
         Type of the initial values. The input must have the type of the weight.
 
@@ -143,7 +143,7 @@ class Dropout(Cell):
     Parameters
     ----------
     keep_prob : float, default 0.5
-        The probability of an element to stay, above 0; without meaning where `p` is given.
+        The probability of an element to stay, above 0; without meaning if `p` is given.
     p : float, optional
         The probability of an element to become 0, below 1.
     dtype : type
@@ -152,7 +152,7 @@ class Dropout(Cell):
     Raises
     ------
     ValueError
-        If the probability is none.
+        If the probability is out of range.
 
     Examples
     --------
@@ -185,7 +185,7 @@ class Dropout(Cell):
 
 
 class Embedding(Cell):
-    """A table whose rows are learned and looked up by number.
+    """A table of trained rows, looked up by number.
 
     Parameters
     ----------
@@ -208,7 +208,7 @@ class Embedding(Cell):
     Raises
     ------
     TypeError, ValueError
-        If the sizes are no positive ints, or there is no row `padding_idx`.
+        If the sizes are not positive ints, or row `padding_idx` does not exist.
 
     Examples
     --------
@@ -247,7 +247,7 @@ class Embedding(Cell):
 
 
 class EmbeddingLookup(Cell):
-    """A table whose rows are learned and looked up by number, maybe shortened to a largest length.
+    """A table of trained rows, looked up by number and optionally limited in length.
 
     Parameters
     ----------
@@ -258,7 +258,7 @@ class EmbeddingLookup(Cell):
     target, slice_mode, manual_shapes, sparse : object
         Accepted so that ported code runs: one device has the table, and its gradient is a tensor of its shape.
     max_norm : float, optional
-        Rows that are longer are multiplied so that their length is this, in the result.
+        The largest norm; longer rows are scaled down to it in the result.
     dtype : type, default float32
         Type of the table.
 
@@ -270,7 +270,7 @@ class EmbeddingLookup(Cell):
     Raises
     ------
     TypeError, ValueError
-        If the sizes are no positive ints.
+        If the sizes are not positive ints.
 
     Examples
     --------

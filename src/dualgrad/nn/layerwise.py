@@ -1,6 +1,6 @@
 """Optimisers whose steps are scaled by the norms of whole parameters.
 
-Settings that they share with Adam are described there, groups of parameters in `Optimizer`.
+Shared settings are described in Adam, groups of parameters in `Optimizer`.
 """
 
 from __future__ import annotations
@@ -33,22 +33,22 @@ class Lamb(Optimizer):
     Parameters
     ----------
     params : iterable of Parameter or of dict
-        What is trained; see `Optimizer` for groups.
+        The parameters to train; see `Optimizer` for groups.
     learning_rate : float, Tensor, sequence of float, or callable
         See `Optimizer`.
     beta1, beta2 : float, default 0.9 and 0.999
-        How slowly the two averages forget; at least 0 and below 1.
+        Decay rates of the two averages; at least 0 and below 1.
     eps : float, default 1e-6
         Keeps the division finite; positive.
     weight_decay : float or callable, default 0.0
-        As in the formula; without groups, parameters with 'beta' or 'gamma' in their names are left out.
+        As in the formula; without groups, parameters with 'beta' or 'gamma' in their names do not decay.
 
     Raises
     ------
     TypeError
         If `params` is not a collection of Parameters, or a setting has the wrong type.
     ValueError
-        If there are no parameters, or a setting is out of its range.
+        If `params` is empty, or a setting is out of its range.
 
     Examples
     --------
@@ -99,16 +99,17 @@ def _neither_norm_nor_bias(parameter: Parameter) -> bool:
 
 
 class LARS(Optimizer):
-    """Gradients scaled by the norms of their parameters, which another optimiser takes its step with.
+    """Gradients scaled by the norms of their parameters, for the step of another optimiser.
 
     A gradient g of a parameter w becomes ``c * (g + weight_decay * w)`` with
     ``c = coefficient * |w| / (|g| + weight_decay * |w| + epsilon)``, and with `use_clip` the smaller of c / lr and 1.
-    Where one of the norms is 0, c is 1. The weight decay is that of the other optimiser, which adds none any more.
+    Where one of the norms is 0, c is 1. The weight decay is taken over from the other optimiser, which adds none any
+    more.
 
     Parameters
     ----------
     optimizer : Optimizer
-        What takes the step; its parameters, groups, learning rates and scale of the loss count.
+        The optimiser that takes the step; its parameters, groups, learning rates and scale of the loss count.
     epsilon : float, default 1e-5
         Keeps the division finite; not negative.
     coefficient : float, default 0.001
@@ -116,13 +117,13 @@ class LARS(Optimizer):
     use_clip : bool, default False
         As in the formula.
     lars_filter : callable, optional
-        Says of each Parameter whether its gradient is changed. By default it is, unless the name contains 'LayerNorm'
-        or 'bias'. Other gradients are passed on as they are, without weight decay.
+        A predicate of Parameters: True to change the gradient. By default it is true, unless the name contains
+        'LayerNorm' or 'bias'. Other gradients are passed on unchanged, without weight decay.
 
     Raises
     ------
     TypeError
-        If `optimizer` is no Optimizer, or a setting has the wrong type.
+        If `optimizer` is not an Optimizer, or a setting has the wrong type.
     ValueError
         If a setting is out of its range.
 
@@ -154,7 +155,7 @@ class LARS(Optimizer):
         self.coefficient: float = check_number("LARS: coefficient", coefficient)
         self.use_clip: bool = check_flag("LARS: use_clip", use_clip)
         self.opt = optimizer
-        # The steps and the rates are those of the other optimiser: one count, one rate.
+        # Shared with the other optimiser: one count of steps, one rate.
         self.global_step: Parameter = optimizer.global_step
         self.learning_rate: Any = optimizer.learning_rate
         self.lars_flag: tuple[bool, ...] = tuple(bool(lars_filter(parameter)) for parameter in self.parameters)
@@ -172,7 +173,7 @@ class LARS(Optimizer):
         return self.opt(tuple(changed))
 
     def _changed(self, index: int, gradient: Tensor, rate: Tensor) -> Tensor:
-        """The gradient that the other optimiser gets, which divides it by the scale of the loss."""
+        """The gradient for the other optimiser, which divides it by the scale of the loss."""
         if not self.lars_flag[index]:
             return gradient
         scale, parameter = self.opt.loss_scale, self.parameters[index]

@@ -32,7 +32,7 @@ class FixedLossScaleUpdateCell(Cell):
     Raises
     ------
     TypeError, ValueError
-        If it is no positive number.
+        If it is not a positive number.
 
     Examples
     --------
@@ -48,7 +48,7 @@ class FixedLossScaleUpdateCell(Cell):
         )
 
     def get_loss_scale(self) -> float:
-        """Return the scale at first."""
+        """Return the initial scale."""
         return self.loss_scale_value
 
     def construct(self, loss_scale: Any, overflow: Any) -> Any:
@@ -56,24 +56,24 @@ class FixedLossScaleUpdateCell(Cell):
 
 
 class DynamicLossScaleUpdateCell(FixedLossScaleUpdateCell):
-    """Lowers the scale of a loss after an overflow, and raises it after many steps without one.
+    """Lowers the scale of a loss after an overflow, and raises it after many steps without overflow.
 
-    After an overflow the scale becomes ``max(scale / scale_factor, 1)``; after `scale_window` steps without one, or
-    since the last time it was raised, ``scale * scale_factor``.
+    After an overflow the scale becomes ``max(scale / scale_factor, 1)``. After `scale_window` steps without overflow,
+    or since it was last raised, it becomes ``scale * scale_factor``.
 
     Parameters
     ----------
     loss_scale_value : float
-        The scale at first.
+        The initial scale.
     scale_factor : int or float
-        By what it changes.
+        The factor by which it changes.
     scale_window : int
-        After how many steps it is raised.
+        The number of steps after which it is raised.
 
     Raises
     ------
     TypeError, ValueError
-        If a setting is no positive number.
+        If a setting is not a positive number.
 
     Examples
     --------
@@ -114,7 +114,7 @@ def _count(value: int, name: str) -> Parameter:
 
 
 class TrainOneStepWithLossScaleCell(TrainOneStepCell):
-    """One step of training with a scaled loss; nothing is changed if a gradient is not finite.
+    """One training step with a scaled loss; nothing changes if a gradient is not finite.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
     Returns
     -------
     tuple of Tensor
-        When called: the loss, whether the gradients overflow, and the scale in this step.
+        When called: the loss, True if the gradients overflow, and the scale in this step.
 
     Raises
     ------
@@ -173,7 +173,7 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
         Raises
         ------
         TypeError
-            If it is no Tensor.
+            If it is not a Tensor.
         ValueError
             If it has another shape.
         """
@@ -182,18 +182,18 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
         self.scale_sense.set_data(sens)
 
     def start_overflow_check(self, pre_cond: Any, compute_input: Any) -> tuple[Tensor, Any]:
-        """Return a status for `get_overflow_status`, and the second argument: gradients themselves are looked at."""
+        """Return a status for `get_overflow_status`, and the second argument; the gradients are inspected later."""
         return Tensor(False), compute_input
 
     def get_overflow_status(self, status: Any, compute_output: Any) -> Tensor:
-        """Return whether a number in tensors, or a pytree of them, is not finite: a 0-d bool tensor."""
+        """Return True, as a 0-d tensor, if a number in tensors, or a pytree of them, is not finite."""
         found = Tensor(False)
         for each in tensors_in(compute_output):
             found = ops.logical_or(found, ops.logical_not(ops.all(ops.isfinite(each))))
         return found
 
     def process_loss_scale(self, overflow: Any) -> Any:
-        """Have the scale changed after a step, if it was given as a Cell; return `overflow`."""
+        """Update the scale after a step, if it was given as a Cell; return `overflow`."""
         if self.loss_scaling_manager is None:
             return overflow
         return self.loss_scaling_manager(self.scale_sense, overflow)
@@ -214,9 +214,9 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
 
 
 def step_unless(overflow: Any, optimizer: Any, gradients: Any) -> Any:
-    """Make a step, and undo it where the gradients overflow: by a choice of values, which can be recorded.
+    """Make a step, and undo it if the gradients overflow, by a choice of values that can be recorded.
 
-    Returns what the optimiser does.
+    Returns the result of the optimiser.
     """
     changed = [*optimizer.parameters, *optimizer.get_parameters()]
     before = [parameter._detached() for parameter in changed]

@@ -1,7 +1,7 @@
 """Losses: the distance of predictions from labels, element by element, then reduced to one number.
 
-`reduction` is 'mean', 'sum' or 'none'. The formulas are those of the functions in `dualgrad.ops`; a loss is such a
-function with its settings.
+`reduction` is 'mean', 'sum' or 'none'. Each loss is a function of `dualgrad.ops` with its settings; the formulas are
+documented there.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class LossBase(Cell):
     Parameters
     ----------
     reduction : {'mean', 'sum', 'none'}, default 'mean'
-        What is done with the elementwise loss.
+        The reduction of the elementwise loss.
 
     Raises
     ------
@@ -88,7 +88,7 @@ class MSELoss(LossBase):
     Parameters
     ----------
     reduction : {'mean', 'sum', 'none'}, default 'mean'
-        What is done with the elementwise loss.
+        The reduction of the elementwise loss.
 
     Raises
     ------
@@ -107,7 +107,7 @@ class MSELoss(LossBase):
 
 
 class RMSELoss(LossBase):
-    """Root of the mean squared distance, with slope 0 where it is 0.
+    """Root of the mean squared distance, with derivative 0 where it is 0.
 
     Raises
     ------
@@ -129,12 +129,12 @@ class RMSELoss(LossBase):
 
 
 class L1Loss(LossBase):
-    """Distance ``|logits - labels|``; the slope at 0 is 0.
+    """Distance ``|logits - labels|``; the derivative at 0 is 0.
 
     Parameters
     ----------
     reduction : {'mean', 'sum', 'none'}, default 'mean'
-        What is done with the elementwise loss.
+        The reduction of the elementwise loss.
 
     Raises
     ------
@@ -160,9 +160,9 @@ class SmoothL1Loss(LossBase):
     Parameters
     ----------
     beta : float, default 1.0
-        Where the parabola meets the straight line.
+        The distance at which the parabola meets the straight line.
     reduction : {'none', 'mean', 'sum'}, default 'none'
-        What is done with the elementwise loss; note the default.
+        The reduction of the elementwise loss; note the default.
 
     Raises
     ------
@@ -204,9 +204,9 @@ class HuberLoss(LossBase):
     Parameters
     ----------
     reduction : {'mean', 'sum', 'none'}, default 'mean'
-        What is done with the elementwise loss.
+        The reduction of the elementwise loss.
     delta : float, default 1.0
-        Where the parabola meets the straight line.
+        The distance at which the parabola meets the straight line.
 
     Raises
     ------
@@ -240,7 +240,7 @@ class KLDivLoss(LossBase):
     Parameters
     ----------
     reduction : {'mean', 'sum', 'none', 'batchmean'}, default 'mean'
-        What is done with the elementwise loss; 'batchmean' divides the sum by the length of the first axis.
+        The reduction of the elementwise loss; 'batchmean' divides the sum by the length of the first axis.
 
     Raises
     ------
@@ -270,11 +270,11 @@ class GaussianNLLLoss(LossBase):
     Parameters
     ----------
     full : bool, default False
-        Whether the constant ``0.5 * log(2 * pi)`` is added.
+        True to add the constant ``0.5 * log(2 * pi)``.
     eps : float, default 1e-6
         The smallest variance, positive.
     reduction : {'mean', 'sum', 'none'}, default 'mean'
-        What is done with the elementwise loss.
+        The reduction of the elementwise loss.
 
     Raises
     ------
@@ -312,7 +312,7 @@ class CosineEmbeddingLoss(LossBase):
     margin : float, default 0.0
         From -1 to 1: directions apart with a cosine below it cost nothing.
     reduction : {'mean', 'sum', 'none'}, default 'mean'
-        What is done with the loss of each pair.
+        The reduction of the losses of all pairs.
 
     Raises
     ------

@@ -19,12 +19,12 @@ __all__ = [
 
 
 class MAELoss(LossBase):
-    """Distance ``|logits - label|``; the slope at 0 is 0. The same as `L1Loss`.
+    """Distance ``|logits - label|``; the derivative at 0 is 0. The same as `L1Loss`.
 
     Parameters
     ----------
     reduction : {'mean', 'sum', 'none'}, default 'mean'
-        What is done with the elementwise loss.
+        The reduction of the elementwise loss.
 
     Raises
     ------
@@ -43,9 +43,9 @@ class MAELoss(LossBase):
 
 
 class CTCLoss(LossBase):
-    """Loss of labels without their places in time; see `ops.ctc_loss`.
+    """Loss of labels without their times; see `ops.ctc_loss`.
 
-    Called as ``(log_probs, targets, input_lengths, target_lengths)``, it has the loss alone.
+    Called as ``(log_probs, targets, input_lengths, target_lengths)``, it returns the loss alone.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class CTCLoss(LossBase):
 
 
 class MarginRankingLoss(LossBase):
-    """Whether scores are in the order of the targets; see `ops.margin_ranking_loss`.
+    """Loss of scores that are not in the order of the targets; see `ops.margin_ranking_loss`.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ class MarginRankingLoss(LossBase):
 
 
 class HingeEmbeddingLoss(LossBase):
-    """Distances small for one label, large for the other; see `ops.hinge_embedding_loss`.
+    """Loss that makes distances small for one label, large for the other; see `ops.hinge_embedding_loss`.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ class SoftMarginLoss(LossBase):
     Parameters
     ----------
     reduction : {'mean', 'sum', 'none'}, default 'mean'
-        What is done with the elementwise loss.
+        The reduction of the elementwise loss.
 
     Examples
     --------
@@ -160,7 +160,7 @@ class MultiLabelSoftMarginLoss(LossBase):
 
 
 class MultiMarginLoss(LossBase):
-    """The score of one class larger than all others; see `ops.multi_margin_loss`.
+    """Loss that makes the score of one class larger than all others; see `ops.multi_margin_loss`.
 
     Parameters
     ----------
@@ -185,12 +185,12 @@ class MultiMarginLoss(LossBase):
 
 
 class MultilabelMarginLoss(LossBase):
-    """The scores of several classes larger than all others; see `ops.multilabel_margin_loss`.
+    """Loss that makes the scores of several classes larger than all others; see `ops.multilabel_margin_loss`.
 
     Parameters
     ----------
     reduction : {'mean', 'sum', 'none'}, default 'mean'
-        What is done with the losses of the samples.
+        The reduction of the losses of the samples.
 
     Examples
     --------
@@ -204,7 +204,7 @@ class MultilabelMarginLoss(LossBase):
 
 
 class TripletMarginLoss(LossBase):
-    """An anchor nearer to one point than to another; see `ops.triplet_margin_loss`.
+    """Loss that moves an anchor nearer to one point than to another; see `ops.triplet_margin_loss`.
 
     Called with ``(x, positive, negative)``.
 
@@ -241,13 +241,13 @@ class PoissonNLLLoss(LossBase):
     Parameters
     ----------
     log_input : bool, default True
-        Whether the input is the logarithm of the mean: ``exp(x) - target * x``; else ``x - target * log(x + eps)``.
+        True if the input is the logarithm of the mean: ``exp(x) - target * x``; else ``x - target * log(x + eps)``.
     full : bool, default False
-        Whether Stirling's formula for the rest is added where the target is above 1.
+        True to add Stirling's formula for the rest where the target is above 1.
     eps : float, default 1e-8
         Added under the logarithm.
     reduction : {'mean', 'sum', 'none'}, default 'mean'
-        What is done with the elementwise loss.
+        The reduction of the elementwise loss.
 
     Examples
     --------
@@ -274,7 +274,7 @@ class PoissonNLLLoss(LossBase):
 
 
 class DiceLoss(LossBase):
-    """One less the overlap of predictions and labels: ``1 - 2 sum(x y) / (sum(x^2) + sum(y^2) + smooth)``.
+    """One minus the overlap of predictions and labels: ``1 - 2 sum(x y) / (sum(x^2) + sum(y^2) + smooth)``.
 
     Parameters
     ----------
@@ -304,7 +304,7 @@ class DiceLoss(LossBase):
 
 
 class FocalLoss(LossBase):
-    """Cross entropy in which sure predictions count less: ``-(1 - p)**gamma * log(p)``, p that of the target.
+    """Cross entropy that weighs certain predictions less: ``-(1 - p)**gamma * log(p)``, p for the target class.
 
     Parameters
     ----------
@@ -313,7 +313,7 @@ class FocalLoss(LossBase):
     gamma : float, default 2.0
         The exponent, from 0 to 5.
     reduction : {'mean', 'sum', 'none'}, default 'mean'
-        What is done with the losses of the elements.
+        The reduction of the losses of the elements.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Normalisation as Cells: scale and shift are learned, running statistics are kept."""
+"""Normalisation as Cells with trained scale and shift and, for batches, running statistics."""
 
 from __future__ import annotations
 
@@ -101,14 +101,14 @@ class BatchNorm1d(_BatchNorm):
     eps : float, default 1e-5
         Added to the variance.
     momentum : float, default 0.9
-        How much of the running statistics stays at each call in training; note that `ops.batch_norm` counts the other
-        way round.
+        The share of the running statistics that stays at each call in training; `ops.batch_norm` takes one minus this
+        share.
     affine : bool, default True
-        Whether scale and shift are trained.
+        True to train scale and shift.
     gamma_init, beta_init, moving_mean_init, moving_var_init : str, number, Tensor or Initializer
         Initial values: 'ones', 'zeros', 'zeros' and 'ones'.
     use_batch_statistics : bool, optional
-        Whether mean and variance are those of the input; by default they are in training (see `set_train`).
+        True to use mean and variance of the input; by default only in training (see `set_train`).
     data_format : {'NCHW'}, default 'NCHW'
         The order of the axes.
     dtype : type, default float32
@@ -140,7 +140,7 @@ class BatchNorm1d(_BatchNorm):
 class BatchNorm2d(_BatchNorm):
     """Normalise each channel of inputs (N, C, H, W), then scale and shift it.
 
-    Parameters, attributes and errors are those of `BatchNorm1d`.
+    Parameters, attributes and errors are as in `BatchNorm1d`.
 
     Examples
     --------
@@ -155,7 +155,7 @@ class BatchNorm2d(_BatchNorm):
 class BatchNorm3d(_BatchNorm):
     """Normalise each channel of inputs (N, C, D, H, W), then scale and shift it.
 
-    Parameters, attributes and errors are those of `BatchNorm1d`.
+    Parameters, attributes and errors are as in `BatchNorm1d`.
 
     Examples
     --------
@@ -193,7 +193,7 @@ class LayerNorm(Cell):
     Raises
     ------
     TypeError
-        If `normalized_shape` is no tuple or list.
+        If `normalized_shape` is not a tuple or list.
     ValueError
         If it is empty, or the shape of an input does not fit.
 
@@ -246,11 +246,11 @@ class GroupNorm(Cell):
     Parameters
     ----------
     num_groups, num_channels : int
-        The number of groups, and that of the channels, which it divides.
+        The number of groups, and the number of channels, which it divides.
     eps : float, default 1e-5
         Added to the variance.
     affine : bool, default True
-        Whether scale and shift are trained.
+        True to train scale and shift.
     gamma_init, beta_init : str, number, Tensor or Initializer
         Initial values: 'ones' and 'zeros'.
     dtype : type, default float32
@@ -305,14 +305,14 @@ class GroupNorm(Cell):
 
 
 class SyncBatchNorm(_BatchNorm):
-    """Batch normalisation of inputs with any number of axes; statistics are those of this process.
+    """Batch normalisation of inputs with any number of axes; statistics are taken in this process only.
 
     Parameters
     ----------
     num_features, eps, momentum, affine, gamma_init, beta_init, moving_mean_init, moving_var_init, use_batch_statistics
         As in `BatchNorm1d`.
     process_groups : None
-        Only None is there: statistics are not shared between processes.
+        Only None is supported: statistics are not shared between processes.
     dtype : type, default float32
         Type of the parameters.
 
@@ -403,9 +403,9 @@ class InstanceNorm1d(_InstanceNorm):
     eps : float, default 1e-5
         Added to the variance.
     momentum : float, default 0.1
-        Accepted so that ported code runs: statistics are those of the sample.
+        Accepted so that ported code runs: statistics are taken from the sample.
     affine : bool, default True
-        Whether scale and shift are trained.
+        True to train scale and shift.
     gamma_init, beta_init : str, number, Tensor or Initializer
         Initial values: 'ones' and 'zeros'.
     dtype : type, default float32
@@ -427,7 +427,7 @@ class InstanceNorm1d(_InstanceNorm):
 class InstanceNorm2d(_InstanceNorm):
     """Normalise each channel of each sample of an input (N, C, H, W), then scale and shift it.
 
-    Parameters, attributes and errors are those of `InstanceNorm1d`.
+    Parameters, attributes and errors are as in `InstanceNorm1d`.
 
     Examples
     --------
@@ -442,7 +442,7 @@ class InstanceNorm2d(_InstanceNorm):
 class InstanceNorm3d(_InstanceNorm):
     """Normalise each channel of each sample of an input (N, C, D, H, W), then scale and shift it.
 
-    Parameters, attributes and errors are those of `InstanceNorm1d`.
+    Parameters, attributes and errors are as in `InstanceNorm1d`.
 
     Examples
     --------

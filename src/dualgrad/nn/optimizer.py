@@ -1,9 +1,9 @@
 """The base of the optimisers: Cells that take gradients and change parameters.
 
-A step is tensor arithmetic on the current values, in the type of each parameter, and an assignment of the new
-value. All state between steps (moments, the count of steps, the learning rate) is a Parameter too. So a recorded
-training step repeats every change, and a checkpoint of the optimiser is complete. The weights belong to the
-network: the optimiser refers to them but does not register them, since a training Cell would rename them.
+A step is tensor arithmetic on the current values, in the type of each parameter, and an assignment of the new value.
+All state between steps (moments, the count of steps, the learning rate) is a Parameter too. So a recorded training step
+repeats every change, and a checkpoint of the optimiser is complete. The weights belong to the network. The optimiser
+refers to them but does not register them, since a training Cell would rename them.
 
 Steps are never differentiated: values and gradients are detached first.
 """
@@ -32,7 +32,7 @@ __all__ = ["LearningRateSchedule", "Optimizer", "opt_init_args_register"]
 class LearningRateSchedule(Cell):
     """Base for learning rates that change: ``construct(self, global_step)`` returns the rate of a step.
 
-    Any function of the step serves as well. The step is a 0-d int tensor that counts from 0.
+    Any function of the step will do. The step is a 0-d int tensor that counts from 0.
 
     Examples
     --------
@@ -49,7 +49,7 @@ class LearningRateSchedule(Cell):
 
 
 class Group(NamedTuple):
-    """Parameters with common settings: indices, attribute with the learning rate, decay, centralised gradients."""
+    """Parameters with common settings: indices, attribute of the learning rate, decay, centralised gradients."""
 
     indices: tuple[int, ...]
     rate: str
@@ -70,7 +70,7 @@ def check_number(what: str, value: Any, low: float = 0.0, below: float = math.in
 
 
 def check_decay(what: str, value: Any) -> Decay:
-    """Check a weight decay: a number, or what computes it."""
+    """Check a weight decay: a number, or a function that computes it."""
     return value if callable(value) and not isinstance(value, Tensor) else check_number(what, value)
 
 
@@ -82,12 +82,12 @@ def check_flag(what: str, value: Any) -> bool:
 
 
 def opt_init_args_register(fn: Callable[..., None]) -> Callable[..., None]:
-    """Have the `__init__` of an optimiser keep what it is called with.
+    """Have the `__init__` of an optimiser keep its arguments.
 
     Parameters
     ----------
     fn : callable
-        The method ``__init__``. Its parameters are named as those of the optimisers here.
+        The method ``__init__``. Its parameters are named as in the optimisers here.
 
     Returns
     -------
@@ -98,7 +98,7 @@ def opt_init_args_register(fn: Callable[..., None]) -> Callable[..., None]:
     Raises
     ------
     TypeError
-        If `fn` cannot be called, or the object is no Cell.
+        If `fn` cannot be called, or the object is not a Cell.
 
     Examples
     --------
@@ -142,30 +142,30 @@ def opt_init_args_register(fn: Callable[..., None]) -> Callable[..., None]:
 class Optimizer(Cell, StepParts):
     """Base of the optimisers.
 
-    ``opt(gradients)`` takes the gradients in the order of `parameters` and changes these in place. A subclass
+    ``opt(gradients)`` takes the gradients in the order of `parameters` and changes the parameters in place. A subclass
     either defines `_updated` for one parameter, or replaces `construct` altogether.
 
     Parameters
     ----------
     learning_rate : float, Tensor, sequence of float, or callable
-        A fixed rate; a 1-d Tensor or a sequence gives the rate of each step (the last one goes on); a
-        callable or `LearningRateSchedule` is asked at each step with the number of steps made so far.
+        A fixed rate; a 1-d Tensor or a sequence with the rate of each step (the last rate continues); or a callable or
+        `LearningRateSchedule`, called at each step with the number of steps so far.
     parameters : iterable of Parameter, or iterable of dict
-        What is trained. Dicts form groups: 'params', and optionally 'lr' and 'weight_decay' of their own, and
-        'grad_centralization', True to have the mean over all axes but the first taken off the gradients; one
-        more dict with only 'order_params' sets the order in which gradients come.
+        The parameters to train. Dicts form groups: 'params', and optionally 'lr' and 'weight_decay' of their own, and
+        'grad_centralization', True to subtract from each gradient its mean over all axes but the first. One more dict
+        with only 'order_params' sets the order of the gradients.
     weight_decay : float or callable, default 0.0
-        This times the parameter is added to its gradient; a callable, such as a Cell, is asked at each step with the
-        number of steps made so far. Without groups, parameters with 'beta' or 'gamma' in their names are left out.
+        This times the parameter is added to its gradient; a callable, such as a Cell, is called at each step with the
+        number of steps so far. Without groups, parameters with 'beta' or 'gamma' in their names do not decay.
     loss_scale : float, default 1.0
         The gradients are divided by it.
 
     Attributes
     ----------
     parameters : ParameterTuple
-        What is trained, in the order of the gradients.
+        The parameters to train, in the order of the gradients.
     learning_rate : Parameter or callable
-        The rate; a fixed one can be changed with ``opt.learning_rate.set_data(0.01)``.
+        The rate; a fixed rate can be changed with ``opt.learning_rate.set_data(0.01)``.
     global_step : Parameter
         The number of steps made.
 
@@ -174,12 +174,12 @@ class Optimizer(Cell, StepParts):
     TypeError
         If `parameters` is not a collection of Parameters of float types, or a setting is not a number.
     ValueError
-        If there are no parameters, two have the same name, or a setting is out of its range.
+        If `parameters` is empty, two have the same name, or a setting is out of its range.
     """
 
     global_step: Parameter
     _takes_types = False
-    _decay_in_gradient: bool = True  # or apart from it, by `_updated`
+    _decay_in_gradient: bool = True  # otherwise `_updated` applies it
     _decays: list[Decay]  # of each parameter, for `_updated`
 
     def __init__(self, learning_rate: Any, parameters: Any, weight_decay: Any = 0.0, loss_scale: float = 1.0) -> None:
@@ -199,11 +199,11 @@ class Optimizer(Cell, StepParts):
 
     @property
     def parameters(self) -> ParameterTuple:
-        """What is trained, in the order of the gradients."""
+        """The parameters to train, in the order of the gradients."""
         return self.__dict__["_parameters"]
 
     def _grouped(self, parameters: Any) -> tuple[ParameterTuple, list[Group]]:
-        """Read the parameters or groups of them."""
+        """Read the parameters, or groups of parameters."""
         name = type(self).__name__
         if isinstance(parameters, (Tensor, np.ndarray, str, Mapping, Cell)) or not isinstance(parameters, Iterable):
             advice = "; pass net.trainable_params()" if isinstance(parameters, Cell) else ""
@@ -301,15 +301,15 @@ class Optimizer(Cell, StepParts):
         return state
 
     def decay_filter(self, parameter: Parameter) -> bool:
-        """Whether `weight_decay` applies to a parameter that is in no group."""
+        """True if `weight_decay` applies to a parameter outside of groups."""
         if not isinstance(parameter, Parameter):
             raise TypeError(f"decay_filter: expected a Parameter, got {type(parameter).__name__}")
         return "beta" not in parameter.name and "gamma" not in parameter.name
 
     def _take_decays(self) -> list[Decay]:
-        """Return the weight decay of each parameter, and leave none: who takes them adds them to the gradients."""
+        """Return the weight decay of each parameter and reset it to 0; the caller adds the decay to the gradients."""
         taken = self.group_weight_decay
-        del self.weight_decay  # a Cell that computes it is no member any more
+        del self.weight_decay  # a Cell that computes it is not a member any more
         self.weight_decay: Decay = 0.0
         self._groups = [group._replace(decay=None) for group in self._groups]
         self._decays = self.group_weight_decay
@@ -323,7 +323,7 @@ class Optimizer(Cell, StepParts):
     def get_lr(self) -> Any:
         """Return the learning rate of the next step as a 0-d Float64 tensor.
 
-        Where groups have rates of their own it is a tuple, with one for each parameter.
+        If groups have rates of their own it is a tuple, with one rate for each parameter.
 
         Examples
         --------
@@ -376,7 +376,7 @@ class Optimizer(Cell, StepParts):
         Parameters
         ----------
         gradients : tuple or list of Tensor
-            One for each of `parameters`, with its shape. With a single parameter a bare Tensor will do.
+            One for each of `parameters`, with its shape. With a single parameter also a bare Tensor.
 
         Returns
         -------
@@ -388,7 +388,7 @@ class Optimizer(Cell, StepParts):
         TypeError
             If the gradients are not a tuple or list of Tensors.
         ValueError
-            If their number or a shape is wrong. Then nothing has been changed.
+            If their number or a shape is wrong. Then nothing is changed.
         """
         given = self._checked_gradients(gradients)
         step = self.global_step._detached()

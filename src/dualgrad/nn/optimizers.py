@@ -1,7 +1,7 @@
 """The optimisers: each defines the update of one parameter, `Optimizer` does the rest.
 
-The formulas are those in the documentation of MindSpore. Adam corrects both moments by one factor on the learning
-rate and adds `eps` to the uncorrected root, so its `eps` differs from that of libraries which correct v first.
+The formulas follow the documentation of MindSpore. Adam corrects both moments by one factor on the learning rate and
+adds `eps` to the uncorrected root. So its `eps` differs from libraries that correct v first.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["SGD", "Adam", "Momentum"]
 
 
 class SGD(Optimizer):
-    """Stochastic gradient descent, with momentum if wanted.
+    """Stochastic gradient descent, optionally with momentum.
 
     ``u = momentum * u + (1 - dampening) * g`` (u = g at the first step), then ``w = w - lr * u``, or with
     `nesterov` ``w = w - lr * (g + momentum * u)``. Without momentum ``w = w - lr * g``.
@@ -27,7 +27,7 @@ class SGD(Optimizer):
     Parameters
     ----------
     params : iterable of Parameter or of dict
-        What is trained; see `Optimizer` for groups.
+        The parameters to train; see `Optimizer` for groups.
     learning_rate : float, Tensor, sequence of float, or callable, default 0.1
         See `Optimizer`.
     momentum, dampening : float, default 0.0
@@ -44,7 +44,7 @@ class SGD(Optimizer):
     TypeError
         If `params` is not a collection of Parameters, or a setting has the wrong type.
     ValueError
-        If there are no parameters, or a setting is out of its range.
+        If `params` is empty, or a setting is out of its range.
 
     Examples
     --------
@@ -82,7 +82,7 @@ class SGD(Optimizer):
     def _updated(self, index: int, value: Tensor, gradient: Tensor, rate: Tensor, step: Tensor) -> Tensor:
         if not self.momentum:
             return value - rate * gradient
-        # `where`, not `if`: a recorded step must not keep the choice of the first one.
+        # `where`, not `if`: a recorded step must not keep the choice of the first step.
         fresh = gradient
         if self.dampening:
             fresh = ops.where(step == 0, gradient, (1.0 - self.dampening) * gradient)
@@ -100,7 +100,7 @@ class Momentum(Optimizer):
     Parameters
     ----------
     params : iterable of Parameter or of dict
-        What is trained; see `Optimizer` for groups.
+        The parameters to train; see `Optimizer` for groups.
     learning_rate : float, Tensor, sequence of float, or callable
         See `Optimizer`.
     momentum : float
@@ -110,14 +110,14 @@ class Momentum(Optimizer):
     loss_scale : float, default 1.0
         The gradients are divided by it.
     use_nesterov : bool, default False
-        Which formula is used.
+        As in the formula.
 
     Raises
     ------
     TypeError
         If `params` is not a collection of Parameters, or a setting has the wrong type.
     ValueError
-        If there are no parameters, or a setting is out of its range.
+        If `params` is empty, or a setting is out of its range.
 
     Examples
     --------
@@ -158,32 +158,32 @@ class Adam(Optimizer):
     Parameters
     ----------
     params : iterable of Parameter or of dict
-        What is trained; see `Optimizer` for groups.
+        The parameters to train; see `Optimizer` for groups.
     learning_rate : float, Tensor, sequence of float, or callable, default 1e-3
         See `Optimizer`.
     beta1, beta2 : float, default 0.9 and 0.999
-        How slowly the two averages forget; at least 0 and below 1.
+        Decay rates of the two averages; at least 0 and below 1.
     eps : float, default 1e-8
         Keeps the division finite; positive.
     use_locking : bool
         Accepted so that ported code runs; it has no meaning here.
     use_nesterov : bool, default False
-        Whether ``beta1 * m + (1 - beta1) * g`` takes the place of m in the step.
+        True to take ``beta1 * m + (1 - beta1) * g`` in place of m in the step.
     weight_decay : float or callable, default 0.0
         This times the parameter is added to its gradient; see `Optimizer`.
     loss_scale : float, default 1.0
         The gradients are divided by it.
     use_amsgrad : bool, default False
-        Whether the largest v so far takes the place of v in the step.
+        True to take the largest v so far in place of v in the step.
     use_lazy, use_offload : bool, default False
-        Accepted so that ported code runs. Gradients have all their rows here, for which a lazy step is the same step.
+        Accepted so that ported code runs. Gradients have all rows here, so a lazy step is the same step.
 
     Raises
     ------
     TypeError
         If `params` is not a collection of Parameters, or a setting has the wrong type.
     ValueError
-        If there are no parameters, or a setting is out of its range.
+        If `params` is empty, or a setting is out of its range.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Padding as Cells: axes made longer at their ends, last axis first; see `ops.pad`."""
+"""Padding as Cells: make axes longer at their ends, last axis first; see `ops.pad`."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ class Pad(Cell):
     Parameters
     ----------
     paddings : tuple of pairs of int
-        For each axis, the first one first, how many elements are added before and behind.
+        For each axis, beginning with the first, the number of elements to add before and behind.
     mode : {'CONSTANT', 'REFLECT', 'SYMMETRIC'}, default 'CONSTANT'
-        What is added: zeros, or the elements inside, mirrored at the outermost one or behind it.
+        The elements to add: zeros, or the elements inside, mirrored at the outermost element or behind it.
 
     Raises
     ------
     ValueError
-        For another mode, or where there are fewer elements inside than are to be added.
+        For another mode, or if more elements are to be added than there are inside.
 
     Examples
     --------
@@ -57,7 +57,7 @@ class Pad(Cell):
 
 
 class _EndsPad(Cell):
-    """Padding of the last n axes of an image, with or without samples in front."""
+    """Padding of the last n axes of an image, with or without a batch axis."""
 
     n = 1
 
@@ -105,7 +105,7 @@ class ConstantPad1d(_ConstantPad):
     Parameters
     ----------
     padding : int or tuple of int
-        How many are added at every end, or before and behind; negative numbers cut off.
+        The number of elements to add at every end, or before and behind; negative numbers cut off.
     value : number or Tensor without axes
         The number. Derivatives go to a Tensor.
 
@@ -130,7 +130,7 @@ class ConstantPad2d(_ConstantPad):
     Parameters
     ----------
     padding : int or tuple of int
-        How many are added at every end, or (left, right, above, below); negative numbers cut off.
+        The number of elements to add at every end, or (left, right, above, below); negative numbers cut off.
     value : number or Tensor without axes
         The number. Derivatives go to a Tensor.
 
@@ -151,7 +151,7 @@ class ConstantPad3d(_ConstantPad):
     Parameters
     ----------
     padding : int or tuple of int
-        How many are added at every end, or two numbers for each axis, last axis first; negative numbers cut off.
+        The number of elements to add at every end, or two for each axis, last axis first; negative numbers cut off.
     value : number or Tensor without axes
         The number. Derivatives go to a Tensor.
 
@@ -171,7 +171,7 @@ class ZeroPad2d(_ConstantPad):
     Parameters
     ----------
     padding : int or tuple of int
-        How many are added at every end, or (left, right, above, below); negative numbers cut off.
+        The number of elements to add at every end, or (left, right, above, below); negative numbers cut off.
 
     Examples
     --------
@@ -201,12 +201,12 @@ class _ReplicationPad(_EndsPad):
 
 
 class ReflectionPad1d(_ReflectionPad):
-    """The elements inside, mirrored at the outermost ones, around an image (N, C, L) or (C, L).
+    """The elements inside, mirrored at the outermost elements, around an image (N, C, L) or (C, L).
 
     Parameters
     ----------
     padding : int or tuple of int
-        How many are added at every end, or (before, behind).
+        The number of elements to add at every end, or (before, behind).
 
     Raises
     ------
@@ -224,12 +224,12 @@ class ReflectionPad1d(_ReflectionPad):
 
 
 class ReflectionPad2d(_ReflectionPad):
-    """The elements inside, mirrored at the outermost ones, around an image (N, C, H, W) or (C, H, W).
+    """The elements inside, mirrored at the outermost elements, around an image (N, C, H, W) or (C, H, W).
 
     Parameters
     ----------
     padding : int or tuple of int
-        How many are added at every end, or (left, right, above, below).
+        The number of elements to add at every end, or (left, right, above, below).
 
     Raises
     ------
@@ -247,12 +247,12 @@ class ReflectionPad2d(_ReflectionPad):
 
 
 class ReflectionPad3d(_ReflectionPad):
-    """The elements inside, mirrored at the outermost ones, around an image (N, C, D, H, W) or (C, D, H, W).
+    """The elements inside, mirrored at the outermost elements, around an image (N, C, D, H, W) or (C, D, H, W).
 
     Parameters
     ----------
     padding : int or tuple of int
-        How many are added at every end, or two numbers for each axis, last axis first.
+        The number of elements to add at every end, or two numbers for each axis, last axis first.
 
     Raises
     ------
@@ -275,7 +275,7 @@ class ReplicationPad1d(_ReplicationPad):
     Parameters
     ----------
     padding : int or tuple of int
-        How many are added at every end, or (before, behind).
+        The number of elements to add at every end, or (before, behind).
 
     Raises
     ------
@@ -298,7 +298,7 @@ class ReplicationPad2d(_ReplicationPad):
     Parameters
     ----------
     padding : int or tuple of int
-        How many are added at every end, or (left, right, above, below).
+        The number of elements to add at every end, or (left, right, above, below).
 
     Raises
     ------
@@ -321,7 +321,7 @@ class ReplicationPad3d(_ReplicationPad):
     Parameters
     ----------
     padding : int or tuple of int
-        How many are added at every end, or two numbers for each axis, last axis first.
+        The number of elements to add at every end, or two numbers for each axis, last axis first.
 
     Raises
     ------

@@ -34,7 +34,7 @@ class _Pool(Cell):
         self.padding = padding
 
     def _same(self, two: Any, three: Any, x: Tensor) -> Tensor:
-        """Pooling with as many windows as there are strides; a single axis is the last of two."""
+        """Pool as many windows as there are strides; a single axis is the last of two."""
         if self.n == 3:
             return three(self._kernel, self._stride, "same")(x)
         if self.n == 2:
@@ -87,15 +87,15 @@ class MaxPool2d(_MaxPool):
         The size of a window, and the step from window to window.
     pad_mode : {'valid', 'same', 'pad'}, default 'valid'
         'valid': only windows inside. 'same': the output has the length of the input divided by the stride, rounded up.
-        'pad': windows reach out of the image as far as `padding` says.
+        'pad': windows reach out of the image by `padding`.
     padding : int or tuple of int, default 0
         On all sides, or (above and below, left and right); at most half a window.
     dilation : int or tuple of int, default 1
         The step from element to element of a window.
     return_indices : bool, default False
-        Whether the positions of the maxima are returned too.
+        True to return the positions of the maxima, too.
     ceil_mode : bool, default False
-        Whether there may be a last window that does not end in the image.
+        True to allow a last window that does not end in the image.
     data_format : {'NCHW'}, default 'NCHW'
         The order of the axes.
 
@@ -192,15 +192,15 @@ class AvgPool2d(_AvgPool):
         The size of a window, and the step from window to window.
     pad_mode : {'valid', 'same', 'pad'}, default 'valid'
         'valid': only windows inside. 'same': the output has the length of the input divided by the stride, rounded up;
-        what is outside does not count. 'pad': zeros are added as `padding` says.
+        padding does not count. 'pad': `padding` zeros are added.
     padding : int or tuple of int, default 0
         On all sides, or (above and below, left and right); at most half a window.
     ceil_mode : bool, default False
-        Whether there may be a last window that does not end in the image.
+        True to allow a last window that does not end in the image.
     count_include_pad : bool, default True
-        Whether the zeros of `padding` count as elements of the window.
+        True if the zeros of `padding` count as elements of the window.
     divisor_override : int, optional
-        What sums are divided by instead of the number of elements.
+        The divisor of sums instead of the number of elements.
     data_format : {'NCHW'}, default 'NCHW'
         The order of the axes.
 
@@ -275,7 +275,7 @@ class AvgPool3d(_AvgPool):
     Parameters
     ----------
     kernel_size, stride, pad_mode, padding, ceil_mode, count_include_pad, divisor_override
-        As in `AvgPool2d`, for three axes. With 'same' zeros are added, and `count_include_pad` says whether they count.
+        As in `AvgPool2d`, for three axes. With 'same' zeros are added, and `count_include_pad` decides if they count.
 
     Examples
     --------
@@ -325,7 +325,7 @@ _FRACTIONAL = {2: ops.fractional_max_pool2d, 3: ops.fractional_max_pool3d}
 
 
 class FractionalMaxPool2d(_FractionalMaxPool):
-    """Largest elements of windows at places that are drawn, over two axes; see `ops.fractional_max_pool2d`.
+    """Largest elements of windows at random places, over two axes; see `ops.fractional_max_pool2d`.
 
     Parameters
     ----------
@@ -336,9 +336,9 @@ class FractionalMaxPool2d(_FractionalMaxPool):
     output_ratio : float or tuple of float, optional
         The same as parts of the lengths of the input, in place of `output_size`.
     return_indices : bool, default False
-        Whether the positions of the maxima are returned too.
+        True to return the positions of the maxima, too.
     _random_samples : Tensor, optional
-        The numbers that say where windows lie, shape (N, C, 2) or (1, C, 2). They are drawn at each call by default.
+        The numbers that place the windows, shape (N, C, 2) or (1, C, 2). They are drawn at each call by default.
 
     Raises
     ------
@@ -354,7 +354,7 @@ class FractionalMaxPool2d(_FractionalMaxPool):
 
 
 class FractionalMaxPool3d(_FractionalMaxPool):
-    """Largest elements of windows at places that are drawn, over three axes; see `ops.fractional_max_pool3d`.
+    """Largest elements of windows at random places, over three axes; see `ops.fractional_max_pool3d`.
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ class FTRL(Optimizer):
     Parameters
     ----------
     params : iterable of Parameter or of dict
-        What is trained; see `Optimizer` for groups.
+        The parameters to train; see `Optimizer` for groups.
     initial_accum : float, default 0.1
         The first value of n; not negative.
     learning_rate : float, Tensor, sequence of float, or callable, default 1e-3
@@ -47,7 +47,7 @@ class FTRL(Optimizer):
     TypeError
         If `params` is not a collection of Parameters, or a setting has the wrong type.
     ValueError
-        If there are no parameters, or a setting is out of its range.
+        If `params` is empty, or a setting is out of its range.
 
     Examples
     --------
@@ -89,7 +89,7 @@ class FTRL(Optimizer):
 
 
 class ProximalAdagrad(Optimizer):
-    """Adagrad with penalties: entries that the step leaves small are 0.
+    """Adagrad with penalties: entries that are small after the step become 0.
 
     With ``s = s + g^2`` (`accum` at the start), ``r = lr / sqrt(s)`` and ``u = w - r * g`` a step is
     ``w = sign(u) * max(|u| - r * l1, 0) / (1 + r * l2)``.
@@ -97,7 +97,7 @@ class ProximalAdagrad(Optimizer):
     Parameters
     ----------
     params : iterable of Parameter or of dict
-        What is trained; see `Optimizer` for groups.
+        The parameters to train; see `Optimizer` for groups.
     accum : float, default 0.1
         The first value of the sum; positive, so that a gradient of zero moves nothing.
     learning_rate : float, Tensor, sequence of float, or callable, default 1e-3
@@ -116,7 +116,7 @@ class ProximalAdagrad(Optimizer):
     TypeError
         If `params` is not a collection of Parameters, or a setting has the wrong type.
     ValueError
-        If there are no parameters, or a setting is out of its range.
+        If `params` is empty, or a setting is out of its range.
 
     Examples
     --------

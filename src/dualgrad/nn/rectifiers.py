@@ -1,6 +1,6 @@
 """Piecewise activations as Cells: rectifiers, limits and thresholds.
 
-Each is a function of `dualgrad.ops` with its settings; the slopes at the joints are described there.
+Each is a function of `dualgrad.ops` with its settings; its documentation defines the derivatives at the joints.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ __all__ = [
 
 
 class RReLU(Cell):
-    """x above 0, x times a slope below, which is drawn for each element at each call.
+    """x above 0, x times a random slope below, drawn for each element at each call.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class RReLU(Cell):
     Raises
     ------
     TypeError
-        If a limit is no number.
+        If a limit is not a number.
     ValueError
         If `lower` is above `upper`.
 
@@ -74,7 +74,7 @@ class RReLU(Cell):
 
 
 class ReLU(Cell):
-    """``max(x, 0)``; the slope at 0 is 0.
+    """``max(x, 0)``; the derivative at 0 is 0.
 
     Examples
     --------
@@ -128,7 +128,7 @@ class SeLU(Cell):
 
 
 class CELU(Cell):
-    """x above 0, ``alpha * (exp(x / alpha) - 1)`` below, with slope 1 at 0.
+    """x above 0, ``alpha * (exp(x / alpha) - 1)`` below, with derivative 1 at 0.
 
     Parameters
     ----------
@@ -180,14 +180,14 @@ class LeakyReLU(Cell):
 
 
 class PReLU(Cell):
-    """x above 0, ``w * x`` below, with slopes w that are learned.
+    """x above 0, ``w * x`` below, with trained slopes w.
 
     Parameters
     ----------
     channel : int, default 1
         The number of slopes: 1, or the length of axis 1 of the input.
     w : float, list of float or Tensor, default 0.25
-        The first slopes.
+        The initial slopes.
 
     Attributes
     ----------
@@ -216,7 +216,7 @@ class PReLU(Cell):
 
 
 class ReLU6(Cell):
-    """``min(relu(x), 6)``; the slope is 0 at 0 and 1 at 6.
+    """``min(relu(x), 6)``; the derivative is 0 at 0 and 1 at 6.
 
     Examples
     --------
@@ -230,12 +230,12 @@ class ReLU6(Cell):
 
 
 class Hardtanh(Cell):
-    """x limited to an interval.
+    """Limit x to an interval.
 
     Parameters
     ----------
     min_val, max_val : float, default -1.0 and 1.0
-        The limits, with slope 1.
+        The limits, with derivative 1.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Recurrent layers: RNN, LSTM and GRU, and their single steps.
 
-What a layer makes of its inputs is one matrix product for all steps; the recurrence is `ops.scan`, so a gradient keeps
-few states and a recorded network does not grow with the length of the sequence.
+A layer maps the inputs of all steps by one matrix product; the recurrence is `ops.scan`. So a gradient keeps few states
+and a recorded network does not grow with the length of the sequence.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNCell"]
 
 
 # ------------------------------------------------------------------------------------------------- single steps
-# A step is given what the inputs add to the gates, the state, and weight and bias of the state.
+# A step gets the contribution of the inputs to the gates, the state, and weight and bias of the state.
 
 
 def _product(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
@@ -125,7 +125,7 @@ class RNNCell(_Step):
     input_size, hidden_size : int
         Length of the input and of the state.
     has_bias : bool, default True
-        Whether there are biases.
+        True to add a bias.
     nonlinearity : {'tanh', 'relu'}, default 'tanh'
         The activation.
     dtype : type, default float32
@@ -272,7 +272,7 @@ class _Recurrent(Cell):
                 self.insert_param_to_cell(label, Parameter(initializer(init, shape, dtype), name=label))
 
     def _label(self, what: str, k: int) -> str:
-        """The attribute with one kind of weights, or biases, of one direction of one layer."""
+        """The attribute of one kind of weights, or biases, of one direction of one layer."""
         layer, way = divmod(k, 2 if self.bidirectional else 1)
         return f"{what}_l{layer}{'_reverse' if way else ''}"
 
@@ -281,7 +281,7 @@ class _Recurrent(Cell):
         return ParameterTuple([getattr(self, self._label(what, k)) for k in range(count)])
 
     def _replace_all(self, what: str, given: Any) -> None:
-        """Take other parameters, one for each direction of each layer."""
+        """Replace parameters, one for each direction of each layer."""
         former = self._all(what)
         if [p.shape for p in given] != [p.shape for p in former]:
             raise ValueError(
@@ -293,7 +293,7 @@ class _Recurrent(Cell):
 
     @property
     def w_ih_list(self) -> ParameterTuple:
-        """What the inputs are multiplied by."""
+        """The weights of the inputs."""
         return self._all("weight_ih")
 
     @w_ih_list.setter
@@ -302,7 +302,7 @@ class _Recurrent(Cell):
 
     @property
     def w_hh_list(self) -> ParameterTuple:
-        """What the states are multiplied by."""
+        """The weights of the states."""
         return self._all("weight_hh")
 
     @w_hh_list.setter
@@ -311,7 +311,7 @@ class _Recurrent(Cell):
 
     @property
     def b_ih_list(self) -> ParameterTuple:
-        """What is added to the products of inputs."""
+        """The biases of the inputs."""
         return self._all("bias_ih")
 
     @b_ih_list.setter
@@ -320,7 +320,7 @@ class _Recurrent(Cell):
 
     @property
     def b_hh_list(self) -> ParameterTuple:
-        """What is added to the products of states."""
+        """The biases of the states."""
         return self._all("bias_hh")
 
     @b_hh_list.setter
@@ -382,7 +382,7 @@ class _Recurrent(Cell):
         return ops.swapaxes(x, 0, 1) if self.batch_first else x
 
     def _states(self, hx: Any, shape: tuple[int, ...], x: Tensor) -> tuple[Tensor, ...]:
-        """The first states, zeros by default."""
+        """The initial states, zeros by default."""
         name = type(self).__name__
         if hx is None:
             return (ops.zeros(shape, x.dtype),) * self._parts
@@ -398,7 +398,7 @@ class _Recurrent(Cell):
         return tuple(parts)
 
     def _live(self, seq_length: Any, steps: int, batch: int) -> Tensor:
-        """Which steps belong to a sequence, shape (steps, batch, 1)."""
+        """Mask of the steps that belong to a sequence, shape (steps, batch, 1)."""
         lengths = operand(type(self).__name__, seq_length)
         if lengths.shape != (batch,) or not lengths.dtype.is_int:
             raise ValueError(
@@ -416,26 +416,27 @@ class _Recurrent(Cell):
 
 
 class RNN(_Recurrent):
-    """Recurrent network: each state is an activation of a linear map of input and state before; see `RNNCell`.
+    """Recurrent network: each state is an activation of a linear map of input and previous state; see `RNNCell`.
 
-    Called with ``(x, hx=None, seq_length=None)``: a sequence (steps, batch, input_size), the first states (layers times
-    directions, batch, hidden_size), zeros by default, and how many steps each sequence of the batch has. It returns the
-    outputs (steps, batch, directions times hidden_size), zeros behind the end of a sequence, and the last states.
+    Called with ``(x, hx=None, seq_length=None)``: a sequence (steps, batch, input_size), the initial states (layers
+    times directions, batch, hidden_size), zeros by default, and the number of steps of each sequence of the batch. It
+    returns the outputs (steps, batch, directions times hidden_size), zeros behind the end of a sequence, and the last
+    states.
 
     Parameters
     ----------
     input_size, hidden_size : int
         Length of an input and of a state.
     num_layers : int, default 1
-        How many layers there are, each fed by the one before.
+        The number of layers, each fed by the layer before.
     has_bias : bool, default True
-        Whether there are biases.
+        True to add a bias.
     batch_first : bool, default False
-        Whether inputs and outputs are (batch, steps, ...); states are not.
+        True if inputs and outputs are (batch, steps, ...); states are not.
     dropout : float, default 0.0
         The probability of an element between layers to become 0 in training.
     bidirectional : bool, default False
-        Whether each layer also runs from the end to the start; outputs of both directions stand beside each other.
+        True to run each layer also from the end to the start; outputs of both directions stand beside each other.
     nonlinearity : {'tanh', 'relu'}, default 'tanh'
         The activation.
     dtype : type, default float32
@@ -483,7 +484,7 @@ class RNN(_Recurrent):
 class LSTM(_Recurrent):
     """Long short-term memory; see `LSTMCell` for a step and `RNN` for arguments of a call.
 
-    The first states, and the last ones in the result, are a pair (h, c).
+    The initial states, and the last states in the result, are a pair (h, c).
 
     Parameters
     ----------

@@ -12,14 +12,14 @@ __all__ = ["DistributedGradReducer"]
 
 
 class DistributedGradReducer(Cell):
-    """Sum or mean of the gradients of all processes: with one process the gradients themselves.
+    """Sum or mean of the gradients of all processes; with one process the gradients themselves.
 
     Parameters
     ----------
     parameters : list of Parameter
-        What the gradients belong to.
+        The parameters of the gradients.
     mean : bool, optional
-        Whether it is the mean; with one process both are the same.
+        True for the mean; with one process both are the same.
     degree : int, optional
         The number of processes: 1.
     fusion_type, group
@@ -28,7 +28,7 @@ class DistributedGradReducer(Cell):
     Raises
     ------
     ValueError
-        If `degree` says that there are other processes: gradients would be divided by their number.
+        If `degree` is above 1: gradients would be divided by it.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """Learning rates by a formula: as Cells of the step, and as lists with the rate of every step.
 
-Each formula is written once, in a Cell that works on a tensor of any shape. The function of the same name in
-lower case gives the list: the Cell applied to the epochs of all steps, so a rate changes only between epochs. An
-optimiser takes both as its learning rate.
+Each formula is written once, in a Cell that works on a tensor of any shape. The function of the same name in lower case
+gives the list. It applies the Cell to the epochs of all steps, so a rate changes only between epochs. An optimiser
+takes both as its learning rate.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def _count(what: str, value: Any) -> int:
 
 
 class _Decay(LearningRateSchedule):
-    """Base of the schedules with a rate of decay."""
+    """Base of the schedules with a decay rate."""
 
     def __init__(self, learning_rate: float, decay_rate: float, decay_steps: int, is_stair: bool = False) -> None:
         super().__init__()
@@ -74,9 +74,9 @@ class ExponentialDecayLR(_Decay):
     learning_rate, decay_rate : float
         Positive.
     decay_steps : int
-        After how many steps the factor `decay_rate` is reached.
+        The number of steps after which the factor `decay_rate` is reached.
     is_stair : bool, default False
-        Whether the exponent is rounded down.
+        True to round the exponent down.
 
     Raises
     ------
@@ -99,8 +99,8 @@ class ExponentialDecayLR(_Decay):
 class NaturalExpDecayLR(_Decay):
     """``learning_rate * exp(-decay_rate * step)``.
 
-    With `is_stair` the step is first rounded down to a multiple of `decay_steps`, which has no meaning
-    otherwise. Settings and errors are those of `ExponentialDecayLR`.
+    With `is_stair` the step is first rounded down to a multiple of `decay_steps`, which has no other effect. Settings
+    and errors are as in `ExponentialDecayLR`.
 
     Examples
     --------
@@ -117,7 +117,7 @@ class NaturalExpDecayLR(_Decay):
 class InverseDecayLR(_Decay):
     """``learning_rate / (1 + decay_rate * step / decay_steps)``; with `is_stair` the quotient is rounded down.
 
-    Settings and errors are those of `ExponentialDecayLR`.
+    Settings and errors are as in `ExponentialDecayLR`.
 
     Examples
     --------
@@ -136,9 +136,9 @@ class CosineDecayLR(LearningRateSchedule):
     Parameters
     ----------
     min_lr, max_lr : float
-        The rates at the end and at the start; `max_lr` is the larger one.
+        The rates at the end and at the start; `max_lr` is the larger rate.
     decay_steps : int
-        How many steps lie between.
+        The number of steps between them.
 
     Raises
     ------
@@ -175,12 +175,12 @@ class PolynomialDecayLR(LearningRateSchedule):
     learning_rate, end_learning_rate : float
         The rates at the start and at the end.
     decay_steps : int
-        How many steps lie between.
+        The number of steps between them.
     power : float
         Positive.
     update_decay_steps : bool, default False
-        Whether `decay_steps` grows to the next multiple of itself each time it is passed, so that the rate
-        jumps up and falls again.
+        True if `decay_steps` grows to the next multiple of itself each time it is passed, so that the rate jumps up and
+        falls again.
 
     Raises
     ------
@@ -227,9 +227,9 @@ class WarmUpLR(LearningRateSchedule):
     Parameters
     ----------
     learning_rate : float
-        The rate in the end.
+        The final rate.
     warmup_steps : int
-        After how many steps it is reached.
+        The number of steps after which it is reached.
 
     Raises
     ------
@@ -266,24 +266,24 @@ def _of_epochs(schedule: LearningRateSchedule, total_step: int, step_per_epoch: 
 
 
 def piecewise_constant_lr(milestone: Sequence[int], learning_rates: Sequence[float]) -> list[float]:
-    """List the rates of all steps when the rate is constant up to each milestone.
+    """List the rates of all steps if the rate is constant up to each milestone.
 
     Parameters
     ----------
     milestone : sequence of int
         The steps at which the rates end, increasing.
     learning_rates : sequence of float
-        One for each of them.
+        One for each milestone.
 
     Returns
     -------
     list of float
-        As many as the last milestone says.
+        One rate for each step up to the last milestone.
 
     Raises
     ------
     TypeError
-        If an argument is not a list or tuple, or holds something else.
+        If an argument is not a list or tuple, or an entry has the wrong type.
     ValueError
         If the lengths differ, or the milestones do not increase.
 
@@ -324,7 +324,7 @@ def exponential_decay_lr(
     learning_rate, decay_rate : float
         Positive.
     total_step, step_per_epoch, decay_epoch : int
-        How many steps there are, how many make an epoch, and the schedule's `decay_steps` in epochs.
+        The number of steps, the steps of an epoch, and the schedule's `decay_steps` in epochs.
     is_stair : bool, default False
         As in `ExponentialDecayLR`.
 
@@ -396,7 +396,7 @@ def cosine_decay_lr(
     min_lr, max_lr : float
         As in `CosineDecayLR`.
     total_step, step_per_epoch, decay_epoch : int
-        How many steps there are, how many make an epoch, and the schedule's `decay_steps` in epochs.
+        The number of steps, the steps of an epoch, and the schedule's `decay_steps` in epochs.
 
     Returns
     -------
@@ -434,7 +434,7 @@ def polynomial_decay_lr(
     learning_rate, end_learning_rate, power, update_decay_epoch
         As in `PolynomialDecayLR`.
     total_step, step_per_epoch, decay_epoch : int
-        How many steps there are, how many make an epoch, and the schedule's `decay_steps` in epochs.
+        The number of steps, the steps of an epoch, and the schedule's `decay_steps` in epochs.
 
     Returns
     -------
@@ -463,9 +463,9 @@ def warmup_lr(learning_rate: float, total_step: int, step_per_epoch: int, warmup
     Parameters
     ----------
     learning_rate : float
-        The rate in the end.
+        The final rate.
     total_step, step_per_epoch, warmup_epoch : int
-        How many steps there are, how many make an epoch, and after how many epochs the rate is reached.
+        The number of steps, the steps of an epoch, and the number of epochs after which the rate is reached.
 
     Returns
     -------

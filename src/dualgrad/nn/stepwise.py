@@ -1,4 +1,4 @@
-"""Optimisers that set the size of their steps by what the steps before have done.
+"""Optimisers that set the size of their steps by the steps before.
 
 Groups of parameters are described in `Optimizer`.
 """
@@ -18,7 +18,7 @@ __all__ = ["ASGD", "Rprop"]
 
 
 class ASGD(Optimizer):
-    """Gradient descent with steps that shrink, and the average of the parameters on the way.
+    """Gradient descent with shrinking steps, and the running average of the parameters.
 
     With ``h = lr`` at the first step, step t is ``w = w * (1 - lambd * h) - h * g``, then
     ``a = a + (w - a) * u`` with u = 1 at first, ``h = lr / (1 + lambd * lr * t)^alpha`` and
@@ -27,7 +27,7 @@ class ASGD(Optimizer):
     Parameters
     ----------
     params : iterable of Parameter or of dict
-        What is trained; see `Optimizer` for groups.
+        The parameters to train; see `Optimizer` for groups.
     learning_rate : float, Tensor, sequence of float, or callable, default 0.1
         See `Optimizer`.
     lambd : float, default 1e-4
@@ -44,7 +44,7 @@ class ASGD(Optimizer):
     TypeError
         If `params` is not a collection of Parameters, or a setting has the wrong type.
     ValueError
-        If there are no parameters, or a setting is out of its range.
+        If `params` is empty, or a setting is out of its range.
 
     Examples
     --------
@@ -98,14 +98,14 @@ class ASGD(Optimizer):
 class Rprop(Optimizer):
     """Steps by the sign of the gradient, each entry with a size of its own.
 
-    The size of a step is the learning rate at first. Then it is multiplied by the second of `etas` where the gradient
-    has the sign of the last one, and by the first where the sign has changed; it stays in the range of `step_sizes`.
-    A step is ``w = w - size * sign(g)``; where the sign has changed g counts as 0, in the next step too.
+    The initial size of a step is the learning rate. Then it is multiplied by the second of `etas` where the gradient
+    has the same sign as before, and by the first where the sign has changed. It stays in the range of `step_sizes`. A
+    step is ``w = w - size * sign(g)``; where the sign has changed g counts as 0, in the next step too.
 
     Parameters
     ----------
     params : iterable of Parameter or of dict
-        What is trained; see `Optimizer` for groups.
+        The parameters to train; see `Optimizer` for groups.
     learning_rate : float, Tensor, sequence of float, or callable, default 0.1
         The first size, see `Optimizer`.
     etas : tuple of two floats, default (0.5, 1.2)
@@ -120,7 +120,7 @@ class Rprop(Optimizer):
     TypeError
         If `params` is not a collection of Parameters, or a setting has the wrong type.
     ValueError
-        If there are no parameters, or a setting is out of its range.
+        If `params` is empty, or a setting is out of its range.
 
     Examples
     --------

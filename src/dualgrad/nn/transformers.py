@@ -26,7 +26,7 @@ __all__ = [
 
 
 class _Layer(Cell):
-    """What layers of transformers share: the maps behind attention, and residual connections."""
+    """Shared by layers of transformers: the maps behind attention, and residual connections."""
 
     norm1: LayerNorm
     norm2: LayerNorm
@@ -64,7 +64,7 @@ class _Layer(Cell):
             setattr(self, f"norm{k}", LayerNorm((d_model,), epsilon=layer_norm_eps, dtype=dtype))
         for k in range(1, norms + 1):
             setattr(self, f"dropout{k}", Dropout(p=dropout))
-        # as ported weights expect, GELU is the exact one here
+        # as ported weights expect, GELU is exact here
         self.activation: GELU | Any = (
             GELU(approximate=False) if one_of(activation, ("gelu",)) else get_activation(activation)
         )
@@ -79,7 +79,7 @@ class _Layer(Cell):
 class TransformerEncoderLayer(_Layer):
     """A layer of an encoder: attention of a sequence to itself, then two linear maps at every step.
 
-    Called with ``(src, src_mask=None, src_key_padding_mask=None)``; masks are those of `MultiheadAttention`.
+    Called with ``(src, src_mask=None, src_key_padding_mask=None)``; masks are as in `MultiheadAttention`.
 
     Parameters
     ----------
@@ -90,13 +90,13 @@ class TransformerEncoderLayer(_Layer):
     dropout : float, default 0.1
         The probability of an element to become 0 in training.
     activation : str, Cell or callable, default 'relu'
-        What is applied between the linear maps; 'gelu' is the exact form.
+        Applied between the linear maps; 'gelu' is the exact form.
     layer_norm_eps : float, default 1e-5
         As `epsilon` in `LayerNorm`.
     batch_first : bool, default False
-        Whether sequences are (batch, steps, features).
+        True if sequences are (batch, steps, features).
     norm_first : bool, default False
-        Whether inputs of each part are normalised, and not the results.
+        True to normalise the inputs of each part, False to normalise the results.
     dtype : type, default float32
         Type of the parameters.
 
@@ -138,10 +138,10 @@ class TransformerEncoderLayer(_Layer):
 
 
 class TransformerDecoderLayer(_Layer):
-    """A layer of a decoder: attention of a sequence to itself, then to another one, then two linear maps at every step.
+    """A layer of a decoder: attention to the sequence itself, then to another, then two linear maps at every step.
 
     Called with ``(tgt, memory, tgt_mask=None, memory_mask=None, tgt_key_padding_mask=None,
-    memory_key_padding_mask=None)``; masks are those of `MultiheadAttention`.
+    memory_key_padding_mask=None)``; masks are as in `MultiheadAttention`.
 
     Parameters
     ----------
@@ -206,18 +206,18 @@ class _Stack(Cell):
 
 
 class TransformerEncoder(_Stack):
-    """Copies of an encoder layer, one after another; they begin with the same weights.
+    """Copies of an encoder layer, one after another, with equal initial weights.
 
     Called with ``(src, src_mask=None, src_key_padding_mask=None)``.
 
     Parameters
     ----------
     encoder_layer : TransformerEncoderLayer
-        The layer that is copied.
+        The layer to copy.
     num_layers : int
         The number of copies.
     norm : Cell, optional
-        What is applied to the result.
+        Applied to the result.
 
     Examples
     --------
@@ -237,18 +237,18 @@ class TransformerEncoder(_Stack):
 
 
 class TransformerDecoder(_Stack):
-    """Copies of a decoder layer, one after another; they begin with the same weights.
+    """Copies of a decoder layer, one after another, with equal initial weights.
 
     Called with the arguments of `TransformerDecoderLayer`.
 
     Parameters
     ----------
     decoder_layer : TransformerDecoderLayer
-        The layer that is copied.
+        The layer to copy.
     num_layers : int
         The number of copies.
     norm : Cell, optional
-        What is applied to the result.
+        Applied to the result.
 
     Examples
     --------
@@ -291,7 +291,7 @@ class Transformer(Cell):
     dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, dtype
         As in `TransformerEncoderLayer`.
     custom_encoder, custom_decoder : Cell, optional
-        What stands in their places.
+        Replacements of the encoder and the decoder.
 
     Raises
     ------

@@ -71,14 +71,14 @@ class ForwardValueAndGrad(Cell):
     network : callable
         The function.
     weights : Parameter or collection of Parameter, optional
-        What `get_by_list` differentiates by; by default the trainable parameters of the network.
+        The Parameters for `get_by_list`; by default the trainable parameters of the network.
     get_all, get_by_list, sens_param : bool, default False
         As in `GradOperation`.
 
     Returns
     -------
     tuple
-        When called: the output, and what `GradOperation` gives.
+        When called: the output, and the result of `GradOperation`.
 
     Examples
     --------
@@ -132,7 +132,7 @@ class WithGradCell(Cell):
     Raises
     ------
     TypeError
-        If `network` is no Cell.
+        If `network` is not a Cell.
 
     Examples
     --------
@@ -169,12 +169,12 @@ class WithEvalCell(Cell):
     loss_fn : callable
         Takes the output and the label.
     add_cast_fp32 : bool, default False
-        Whether output and label are converted to Float32 before, where they are of floating types.
+        True to convert output and label to Float32 first, if they are of floating types.
 
     Raises
     ------
     TypeError
-        If `add_cast_fp32` is no bool.
+        If `add_cast_fp32` is not a bool.
 
     Examples
     --------
@@ -202,17 +202,17 @@ class WithEvalCell(Cell):
 
 
 class ParameterUpdate(Cell):
-    """Gives a Parameter the value that it is called with, and returns that.
+    """Assigns to a Parameter, and returns the new value.
 
     Parameters
     ----------
     param : Parameter
-        Whose value changes.
+        The Parameter to change.
 
     Raises
     ------
     TypeError
-        If `param` is no Parameter.
+        If `param` is not a Parameter.
 
     Examples
     --------
@@ -234,7 +234,7 @@ class ParameterUpdate(Cell):
 
 
 class TrainOneStepCell(Cell):
-    """One step of training: the loss, its gradients, and the optimiser's update.
+    """One training step: the loss, its gradients, and the optimiser's update.
 
     Parameters
     ----------
@@ -245,7 +245,7 @@ class TrainOneStepCell(Cell):
     sens : float, optional
         The sensitivity of the loss, which scales the gradients; not 0.
     return_grad : bool, default False
-        Whether the gradients, a dict by the names of the parameters, are returned beside the loss.
+        True to return the gradients, too, as a dict by the names of the parameters.
 
     Raises
     ------

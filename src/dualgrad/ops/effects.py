@@ -32,7 +32,7 @@ def assign(variable: Any, value: Any) -> Tensor:
     Parameters
     ----------
     variable : Parameter or Tensor
-        Whose value changes.
+        The variable to change.
     value : Tensor, array or number
         Of the same shape; it is cast to the type of `variable`.
 

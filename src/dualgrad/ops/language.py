@@ -13,7 +13,7 @@ METHODS: dict[str, Any] = {}
 
 
 def _replaced(sequence: Any, index: int, value: Any) -> Any:
-    """A tuple or list with another entry."""
+    """Replace an entry of a tuple or list."""
     entries = list(sequence)
     entries[index] = value
     return type(sequence)(entries)
@@ -23,7 +23,7 @@ def _with_entry(mapping: dict[Any, Any], key: Any, value: Any) -> dict[Any, Any]
     return {**mapping, key: value}
 
 
-# By name: the function, and the expression that says what it does.
+# By name: the function, and an equal expression.
 _FUNCTIONS: dict[str, tuple[Callable[..., Any], str]] = {
     "tuple_setitem": (_replaced, "a tuple like x, with x[index] = value"),
     "list_setitem": (_replaced, "a list like x, with x[index] = value"),

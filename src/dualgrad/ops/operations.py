@@ -11,7 +11,7 @@ __all__ = _gathered._NAMES
 if not TYPE_CHECKING:  # checkers see the names above, and find misspelt ones
 
     def __getattr__(name: str) -> Any:
-        """What is not copied here: names that are not in `__all__`, and those that come later."""
+        """Look up names that are not copied here: not in `__all__`, or added later."""
         return getattr(_gathered, name)
 
 

@@ -27,7 +27,7 @@ _ALIGNS = ("RIGHT_LEFT", "LEFT_RIGHT", "LEFT_LEFT", "RIGHT_RIGHT")
 
 
 class _Band(NamedTuple):
-    """Where the elements of some diagonals stand in the matrix, and in the band of this shape."""
+    """The positions of the elements of some diagonals in the matrix, and in the band of this shape."""
 
     shape: tuple[int, ...]
     in_matrix: tuple[Any, ...]

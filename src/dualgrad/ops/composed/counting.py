@@ -28,7 +28,7 @@ __all__ = [
 
 
 def msort(input: Any) -> Tensor:
-    """Elements sorted along the first axis.
+    """Sort elements along the first axis.
 
     Parameters
     ----------

@@ -36,7 +36,7 @@ _next = extend.elementwise(
 
 
 def nextafter(input: Any, other: Any) -> Tensor:
-    """The floating-point number next to one in the direction of another.
+    """The next floating-point number from one number in the direction of another.
 
     Parameters
     ----------

@@ -68,7 +68,7 @@ _EXAMPLE = """
 
 
 def _function(kind: str, points: bool) -> Callable[[Any, Any, Any], Tensor]:
-    """The function that changes rows, or points, of a variable in one way."""
+    """Make the function that changes rows, or points, of a variable in one way."""
     name = f"scatter_nd_{kind}" if points else f"scatter_{kind}"
     change, words = _CHANGES[kind]
 

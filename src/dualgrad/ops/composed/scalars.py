@@ -126,12 +126,12 @@ def not_in_dict(key: Any, dictionary: dict[Any, Any]) -> bool:
 
 
 def type_as(input: Any, other: Any) -> Any:
-    """Convert a tensor to the type of another one.
+    """Convert a tensor to the type of another.
 
     Parameters
     ----------
     input, other : Tensor
-        What is converted, and what has the type.
+        The tensor to convert, and the tensor with the type.
 
     Returns
     -------

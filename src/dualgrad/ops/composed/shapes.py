@@ -28,7 +28,7 @@ def _at_least(name: str, inputs: Any, shape: Callable[[tuple[int, ...]], tuple[i
 
 
 def atleast_1d(inputs: Any) -> Any:
-    """A number as a vector; what has axes stays as it is.
+    """Make a number a vector; tensors with axes stay as they are.
 
     Parameters
     ----------

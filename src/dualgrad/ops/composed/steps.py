@@ -32,7 +32,7 @@ __all__ = [
 
 
 def _corrected(lr: Any, beta1_power: Any, beta2_power: Any) -> Any:
-    """The learning rate of Adam at a step whose powers of the two settings these are."""
+    """The learning rate of Adam with bias correction, by the powers of beta1 and beta2 at this step."""
     return lr * (1.0 - beta2_power) ** 0.5 / (1.0 - beta1_power)
 
 
@@ -76,9 +76,9 @@ def _adagrad_da(gradient_accumulator: Any, gradient_squared_accumulator: Any, **
 
 
 def _of_rows(update: Callable[..., tuple[Any, ...]], changed: str, all_rows: bool = False) -> Callable[..., Any]:
-    """A step whose gradient has some of the rows only; those for the same row are added up, missing ones are 0.
+    """A step whose gradient has some of the rows only; gradients of the same row are added up, missing gradients are 0.
 
-    With `all_rows` a row without a gradient takes its step too; without it, it stays.
+    With `all_rows` a row without a gradient takes its step, too; otherwise it does not change.
     """
 
     def updated(grad: Any, indices: Any, **given: Any) -> tuple[Any, ...]:

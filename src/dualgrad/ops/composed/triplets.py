@@ -32,7 +32,7 @@ __all__ = [
 
 
 def _triplet(name: str, indices: Any, values: Any, shape: Any) -> tuple[Tensor, Tensor, tuple[int, ...]]:
-    """Places (N, R), values (N,) and a shape of R lengths."""
+    """Check places (N, R), values (N,) and a shape of R lengths."""
     places, entries, sizes = index_tensor(name, indices), operand(name, values), lengths(name, shape)
     if places.ndim != 2 or entries.shape != places.shape[:1] or len(sizes) != places.shape[1]:
         raise ValueError(
@@ -43,7 +43,7 @@ def _triplet(name: str, indices: Any, values: Any, shape: Any) -> tuple[Tensor, 
 
 
 def _numbers(name: str, places: Tensor, shape: tuple[int, ...]) -> np.ndarray:
-    """The number of each place in the order of rows; places are read for it."""
+    """Number the places in row order; this reads them."""
     found = places._numpy()
     outside = (found < 0) | (found >= np.array(shape))
     if outside.any():

@@ -68,7 +68,7 @@ def _substituted(a: np.ndarray, b: np.ndarray, lower: bool, least: float, caller
     zeros = np.argwhere(sizes <= least * sizes.max(-1, keepdims=True, initial=0.0))
     if len(zeros):
         raise failure(caller, tuple(zeros[0, :-1].tolist()), "is singular: it has a zero on its diagonal")
-    leading = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])  # samples of `vmap` may be those of one alone
+    leading = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])  # one sample of `vmap` may serve many
     x = np.empty((*leading, *b.shape[-2:]), b.dtype)
     x[...] = b
     substitute(a, x, lower)
@@ -76,10 +76,10 @@ def _substituted(a: np.ndarray, b: np.ndarray, lower: bool, least: float, caller
 
 
 def substitute(a: np.ndarray, x: np.ndarray, lower: bool) -> None:
-    """Solve a triangular system in place, by halves, then blocks: LAPACK's elimination of these only substitutes."""
+    """Solve a triangular system in place, by halves, then tiles, for which LAPACK's elimination only substitutes."""
     n, h = a.shape[-1], a.shape[-1] // 2
     if n <= BLOCK:
-        turn = -1 if lower else 1  # of an upper triangle elimination makes nothing
+        turn = -1 if lower else 1  # elimination of an upper triangle does nothing
         x[..., ::turn, :] = np.linalg.solve(a[..., ::turn, ::turn], x[..., ::turn, :])
         return
     above, below = x[..., :h, :], x[..., h:, :]

@@ -30,7 +30,7 @@ def conv1d(
     dilation: Any = 1,
     groups: int = 1,
 ) -> Tensor:
-    """Convolution along one axis; `conv2d` with L in place of H and W.
+    """Convolution over one axis; `conv2d` with L in place of H and W.
 
     Parameters
     ----------

@@ -24,7 +24,7 @@ __all__ = [
 _POOLS = {1: adaptive_avg_pool1d, 2: adaptive_avg_pool2d, 3: adaptive_avg_pool3d}
 
 _MODES: dict[str, tuple[tuple[int, ...], Callable[[Centres], Taps] | None]] = {
-    # mode: the numbers of axes it is for, and how neighbours are found
+    # mode: the numbers of axes that it supports, and the function that finds neighbours
     "nearest": ((1, 2, 3), nearest),
     "nearest-exact": ((1, 2), nearest),
     "linear": ((1,), linear),
@@ -43,7 +43,7 @@ def interpolate(
     align_corners: bool | None = None,
     recompute_scale_factor: bool | None = None,
 ) -> Tensor:
-    """Give the last axes of an image another length.
+    """Resize the last axes of an image.
 
     Parameters
     ----------

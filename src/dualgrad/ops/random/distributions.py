@@ -36,7 +36,7 @@ def standard_normal(shape: Any, seed: int | None = None) -> Tensor:
     shape : int or tuple of int
         The shape.
     seed : int, optional
-        Draw from a source of its own with this seed; without it from the one that `dualgrad.set_seed` seeds.
+        Draw from a source of its own with this seed; by default from the source that `dualgrad.set_seed` seeds.
 
     Returns
     -------
@@ -80,7 +80,7 @@ def normal(shape: Any, mean: Any, stddev: Any, seed: int | None = None) -> Tenso
     Parameters
     ----------
     shape : int or tuple of int
-        The shape, which broadcasts with those of the parameters.
+        The shape, which broadcasts with the shapes of the parameters.
     mean, stddev : Tensor or number
         Mean and standard deviation.
     seed : int, optional

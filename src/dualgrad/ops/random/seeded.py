@@ -63,7 +63,7 @@ class StandardNormal(_Seeded):
     Parameters
     ----------
     seed, seed2 : int, default 0
-        Seeds of a source of its own, which goes on from call to call; both 0 stand for the source of
+        Seeds of a source of its own, which continues from call to call; both 0 stand for the source of
         `dualgrad.set_seed`.
 
     Examples
@@ -123,14 +123,14 @@ class UniformReal(_Seeded):
 
 
 class Uniform(Sourced):
-    """Uniform numbers, as many as a tensor has: ``ops.Uniform(minval=0.0, maxval=1.0, seed=0, offset=0)(x)``.
+    """Uniform numbers in the shape of a tensor: ``ops.Uniform(minval=0.0, maxval=1.0, seed=0, offset=0)(x)``.
 
     The result has the shape and the float type of ``x``. The samples of `vmap` have numbers of their own.
 
     Parameters
     ----------
     minval, maxval : float, default 0.0 and 1.0
-        The limits, of which the last is left out; 0 or more, as in MindSpore.
+        The limits; `maxval` itself is left out; 0 or more, as in MindSpore.
     seed, offset : int, default 0
         As `seed` and `seed2` in `StandardNormal`.
 
@@ -175,14 +175,14 @@ class Uniform(Sourced):
 def _between(
     generator: np.random.Generator, rows: np.ndarray, shape: tuple[int, ...], limits: tuple[float, float], target: str
 ) -> np.ndarray:
-    """Uniform numbers from one limit up to the other, which rounding to the type must not reach."""
+    """Uniform numbers from one limit up to the other; rounding to the type must not reach the latter."""
     low, high = (np.dtype(target).type(limit) for limit in limits)
     numbers = limits[0] + (limits[1] - limits[0]) * generator.random(rows.shape[:-1] + shape)
     return np.clip(numbers.astype(target), low, max(np.nextafter(high, low), low))
 
 
 class UniformInt(_Seeded):
-    """Integers between limits: ``ops.UniformInt(seed=0, seed2=0)(shape, minval, maxval)``, without the last.
+    """Integers between limits: ``ops.UniformInt(seed=0, seed2=0)(shape, minval, maxval)``, without `maxval`.
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ __all__ = [
 
 
 def _constant(array: np.ndarray) -> Tensor:
-    """A tensor on an array that nobody else holds."""
+    """Make a tensor on an array that nothing else holds."""
     return Tensor._owning(array)
 
 

@@ -52,7 +52,7 @@ __all__ += _types.__all__
 
 
 def reshape(x: Any, shape: Any) -> Tensor:
-    """Give the same elements, in the same order, in another shape.
+    """Put the same elements, in the same order, into another shape.
 
     Parameters
     ----------

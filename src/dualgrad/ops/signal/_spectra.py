@@ -37,7 +37,7 @@ def _of_real_spectrum(name: str, x: Any, n: Any, axis: Any, norm: Any, other: di
 
 
 def hfft(input: Any, n: Any = None, axis: int = -1, norm: str | None = None, **other: Any) -> Tensor:
-    """Fourier transform of a Hermitian signal, of which one half is given: a real spectrum.
+    """Fourier transform of a Hermitian signal, given by one half: a real spectrum.
 
     Parameters
     ----------

@@ -40,11 +40,11 @@ def fft(input: Any, n: Any = None, axis: int = -1, norm: str | None = None, **ot
     input : Tensor
         Real or complex, at least one axis; integers become float32.
     n : int, optional
-        Number of points; elements are cut off or zeros put behind. All elements by default.
+        Number of points; elements are cut off or zeros appended. All elements by default.
     axis : int, default -1
         The axis. Also spelled `dim`.
     norm : {"backward", "forward", "ortho"}, optional
-        Where the division by n is: in the inverse (the default), in the forward transform, or half in each.
+        The place of the division by n: in the inverse (the default), in the forward transform, or half in each.
 
     Returns
     -------

@@ -1,8 +1,8 @@
 """Distributions as Cells: densities, distribution functions, moments, entropies, divergences and samples.
 
 Parameters are given when a distribution is made, or left out and given to each call, after the value. Densities are
-formulas of differentiable operators, so derivatives of every order go to values and parameters; those of the gamma
-family's samples, and of Poisson's, do not go to what is drawn by rejection, which is refused.
+formulas of differentiable operators, so derivatives of every order go to values and parameters. Samples of the gamma
+family and of Poisson distributions are drawn by rejection; their derivatives raise an error.
 """
 
 from dualgrad.nn.probability.distribution._base import Distribution

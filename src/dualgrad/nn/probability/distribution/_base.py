@@ -1,4 +1,4 @@
-"""What all distributions have: parameters, questions that are answered by formulas, samples."""
+"""Shared by all distributions: parameters, methods that apply formulas, samples."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ class Distribution(Cell):
     """Base of the distributions.
 
     Each has ``prob``, ``log_prob``, ``cdf``, ``log_cdf``, ``survival_function`` and ``log_survival`` of a value;
-    ``mean``, ``sd``, ``var``, ``mode`` and ``entropy``; ``kl_loss`` and ``cross_entropy`` with another one of its kind;
-    ``sample``. Called as ``dist(name, ...)``, it calls the method of this name.
+    ``mean``, ``sd``, ``var``, ``mode`` and ``entropy``; ``kl_loss`` and ``cross_entropy`` with another of its kind; and
+    ``sample``. A call ``dist(name, ...)`` calls the method of this name.
 
     Parameters
     ----------
     seed : int or None
-        Draw from a source of its own with this seed; None and 0 stand for that of `dualgrad.set_seed`.
+        Draw from a source of its own with this seed; None and 0 stand for the source of `dualgrad.set_seed`.
     dtype : type
         Type of parameters, values and samples. With an integer type parameters are Float32.
     name : str
         A name.
     param : dict
-        The parameters by name; those that are None are given to each call.
+        The parameters by name; parameters that are None are given to each call.
 
     Raises
     ------
     NotImplementedError
-        If there is no formula for what is asked.
+        If the distribution has no formula for the method.
 
     Examples
     --------
@@ -85,7 +85,7 @@ class Distribution(Cell):
             raise ValueError(f"{type(self).__name__}: {key} is {value._numpy()}; expected {what} numbers")
 
     def _parameters(self, args: tuple[Any, ...], kwargs: dict[str, Any], suffix: str = "") -> tuple[Tensor, ...]:
-        """The parameters: those given to the call, by place or by name, else those of the distribution."""
+        """The parameters: from the call, by position or name, else from the distribution."""
         own = type(self).__name__
         if len(args) > len(self._names):
             raise TypeError(f"{own}: {len(args)} parameters are given; expected {', '.join(self._names)}")
@@ -108,7 +108,7 @@ class Distribution(Cell):
     def _value(self, value: Any) -> Tensor:
         return ops.cast(operand(type(self).__name__, value), self._type)
 
-    # What is asked of a distribution.
+    # The methods of a distribution.
 
     def log_prob(self, value: Any, *args: Any, **kwargs: Any) -> Tensor:
         """Logarithm of the density, or of the probability."""
@@ -142,7 +142,7 @@ class Distribution(Cell):
         return self._asked("mean")(*self._parameters(args, kwargs))
 
     def mode(self, *args: Any, **kwargs: Any) -> Tensor:
-        """Where the density is largest."""
+        """The place of the largest density."""
         return self._asked("mode")(*self._parameters(args, kwargs))
 
     def var(self, *args: Any, **kwargs: Any) -> Tensor:
@@ -158,9 +158,9 @@ class Distribution(Cell):
         return self._asked("entropy")(*self._parameters(args, kwargs))
 
     def kl_loss(self, dist: str, *args: Any, **kwargs: Any) -> Tensor:
-        """The divergence from another distribution of the same kind, whose name and parameters are given.
+        """The divergence from another distribution of the same kind, given by its name and parameters.
 
-        Parameters after those of the other one are the own ones.
+        The other distribution's parameters come first, then optionally this one's.
         """
         return self._asked("divergence")(*self._two(dist, args, kwargs))
 
@@ -183,7 +183,7 @@ class Distribution(Cell):
         return (*self._parameters(args[n:], mine, "_a"), *second)
 
     def sample(self, shape: Any = (), *args: Any, **kwargs: Any) -> Tensor:
-        """Draw samples: the shape, then what the parameters broadcast to."""
+        """Draw samples: `shape`, then the broadcast shape of the parameters."""
         parameters = self._parameters(args, kwargs)
         size = (shape,) if isinstance(shape, int) else tuple(shape)
         whole = (*size, *np.broadcast_shapes(*[p.shape for p in parameters]))

@@ -1,4 +1,4 @@
-"""Distributions of positive numbers, and of those in an interval."""
+"""Distributions of positive numbers, and of numbers in an interval."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Uniform(Distribution):
     Parameters
     ----------
     low, high : Tensor or number, optional
-        The lower end and the upper end; what is left out is given to each call.
+        The lower end and the upper end; parameters that are left out are given to each call.
     seed, dtype, name
         As in `Distribution`.
 
@@ -72,7 +72,7 @@ class Exponential(Distribution):
     Parameters
     ----------
     rate : Tensor or number, optional
-        The rate; what is left out is given to each call.
+        The rate; parameters that are left out are given to each call.
     seed, dtype, name
         As in `Distribution`.
 
@@ -129,7 +129,7 @@ class Gamma(Distribution):
     Parameters
     ----------
     concentration, rate : Tensor or number, optional
-        The shape and the rate; what is left out is given to each call.
+        The shape and the rate; parameters that are left out are given to each call.
     seed, dtype, name
         As in `Distribution`.
 
@@ -191,7 +191,7 @@ class Beta(Distribution):
     Parameters
     ----------
     concentration1, concentration0 : Tensor or number, optional
-        The first shape and the second shape; what is left out is given to each call.
+        The first shape and the second shape; parameters that are left out are given to each call.
     seed, dtype, name
         As in `Distribution`.
 
@@ -309,7 +309,7 @@ class HalfNormal(Distribution):
     Parameters
     ----------
     mean, sd : Tensor or number, optional
-        The mean and the standard deviation; what is left out is given to each call.
+        The mean and the standard deviation; parameters that are left out are given to each call.
     seed, dtype, name
         As in `Distribution`.
 

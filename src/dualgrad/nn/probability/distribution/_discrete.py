@@ -17,12 +17,12 @@ __all__ = ["Bernoulli", "Categorical", "Geometric", "Poisson"]
 
 
 class Bernoulli(Distribution):
-    """One with a probability, zero else.
+    """One with a given probability, else zero.
 
     Parameters
     ----------
     probs : Tensor or number, optional
-        The probability; what is left out is given to each call.
+        The probability; parameters that are left out are given to each call.
     seed, dtype, name
         As in `Distribution`.
 
@@ -71,12 +71,12 @@ class Bernoulli(Distribution):
 
 
 class Geometric(Distribution):
-    """How many failures come before the first success, each try a success with a probability.
+    """The number of failures before the first success, for tries of equal probability.
 
     Parameters
     ----------
     probs : Tensor or number, optional
-        The probability; what is left out is given to each call.
+        The probability; parameters that are left out are given to each call.
     seed, dtype, name
         As in `Distribution`.
 
@@ -131,7 +131,7 @@ class Poisson(Distribution):
     Parameters
     ----------
     rate : Tensor or number, optional
-        The rate; what is left out is given to each call.
+        The rate; parameters that are left out are given to each call.
     seed, dtype, name
         As in `Distribution`.
 
@@ -184,7 +184,7 @@ class Categorical(Distribution):
     Parameters
     ----------
     probs : Tensor, optional
-        The probabilities, which add up to 1; left out they are given to each call.
+        The probabilities, which add up to 1; if left out they are given to each call.
     seed, dtype, name
         As in `Distribution`.
 
@@ -208,7 +208,7 @@ class Categorical(Distribution):
             raise ValueError(f"Categorical: probs is {given._numpy()}; expected probabilities that add up to 1")
 
     def _at(self, value: Tensor, rows: Tensor) -> Tensor:
-        """The element of each row at the number of a category; 0 where there is none."""
+        """The element of each row at the number of a category; 0 for numbers without a category."""
         k = rows.shape[-1]
         shape = np.broadcast_shapes(value.shape, rows.shape[:-1])
         hit = ops.reshape(ops.broadcast_to(value, shape), (*shape, 1)) == np.arange(k)

@@ -24,7 +24,7 @@ class Normal(Distribution):
     Parameters
     ----------
     mean, sd : Tensor or number, optional
-        The mean and the standard deviation; what is left out is given to each call.
+        The mean and the standard deviation; parameters that are left out are given to each call.
     seed, dtype, name
         As in `Distribution`.
 
@@ -143,7 +143,7 @@ class Laplace(Distribution):
     Parameters
     ----------
     mean, sd : Tensor or number, optional
-        The mean and the standard deviation; what is left out is given to each call.
+        The mean and the standard deviation; parameters that are left out are given to each call.
     seed, dtype, name
         As in `Distribution`.
 
@@ -196,7 +196,7 @@ class Cauchy(Distribution):
     Parameters
     ----------
     loc, scale : Tensor or number, optional
-        The location and the scale; what is left out is given to each call.
+        The location and the scale; parameters that are left out are given to each call.
     seed, dtype, name
         As in `Distribution`.
 
@@ -246,7 +246,7 @@ class Logistic(Distribution):
     Parameters
     ----------
     loc, scale : Tensor or number, optional
-        The location and the scale; what is left out is given to each call.
+        The location and the scale; parameters that are left out are given to each call.
     seed, dtype, name
         As in `Distribution`.
 
@@ -302,7 +302,7 @@ class StudentT(Distribution):
     Parameters
     ----------
     df, mean, sd : Tensor or number, optional
-        The degrees of freedom, the mean and the standard deviation; what is left out is given to each call.
+        The degrees of freedom, the mean and the standard deviation; omitted parameters are given to each call.
     seed, dtype, name
         As in `Distribution`.
 
