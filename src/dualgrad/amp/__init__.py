@@ -1,6 +1,6 @@
 """Mixed precision: networks that compute in a narrow type, and losses that are scaled for it.
 
-On a CPU Float16 is no faster than Float32; it shows how a network behaves that is trained in it elsewhere.
+On a CPU Float16 does not run faster than Float32; it shows the behaviour of a network that is trained in it elsewhere.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Networks in mixed precision: which Cells compute in a narrow type, by levels or by lists of classes."""
+"""Networks in mixed precision: Cells that compute in a narrow type, chosen by levels or by lists of classes."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ LEVELS = ("O0", "O1", "O2", "O3", "auto")
 
 
 def get_white_list() -> list[type]:
-    """Return the classes of Cells and primitives that level 'O1' has compute in the narrow type.
+    """Return the classes of Cells and primitives that compute in the narrow type in level 'O1'.
 
     Returns
     -------
     list of type
-        A new list, which may be changed and given to `custom_mixed_precision`.
+        A new list, which may be changed and passed to `custom_mixed_precision`.
 
     Examples
     --------
@@ -47,12 +47,12 @@ def get_white_list() -> list[type]:
 
 
 def get_black_list() -> list[type]:
-    """Return the classes of Cells that level 'O2' has compute in Float32.
+    """Return the classes of Cells that compute in Float32 in level 'O2'.
 
     Returns
     -------
     list of type
-        A new list, which may be changed and given to `custom_mixed_precision`.
+        A new list, which may be changed and passed to `custom_mixed_precision`.
 
     Examples
     --------
@@ -69,29 +69,29 @@ def auto_mixed_precision(network: Any, amp_level: str = "O0", dtype: Any = mstyp
     Parameters
     ----------
     network : Cell
-        The network, which is changed; see `dualgrad.nn.Cell.to_float`. A function is taken for 'O0'.
+        The network, which is changed; see `dualgrad.nn.Cell.to_float`. A function is accepted for 'O0'.
     amp_level : str, default 'O0'
         One of
 
         * 'O0': nothing is changed.
         * 'O1': Cells, and primitives that are attributes of Cells, whose class is in `get_white_list` compute in the
-          narrow type and give Float32. Those that `to_float` has given a narrow type before stay as they are.
-        * 'O2': all Cells but those of a class in `get_black_list` compute in the narrow type. Those compute in Float32
-          and give the narrow type. The network gives Float32.
-        * 'O3': all Cells compute in the narrow type; the network gives Float32.
+          narrow type and return Float32. Cells to which `to_float` gave the narrow type before stay as they are.
+        * 'O2': all Cells but the classes in `get_black_list` compute in the narrow type. The latter compute in Float32
+          and return the narrow type. The network returns Float32.
+        * 'O3': all Cells compute in the narrow type; the network returns Float32.
 
     dtype : type, default float16
-        The narrow type: float16 is the only one here.
+        The narrow type: only float16 is supported.
 
     Returns
     -------
     Cell
-        `network`; for 'O2' and 'O3' a Cell around it, which converts what it gives. Parameters keep types and names.
+        `network`; for 'O2' and 'O3' a Cell around it, which converts its results. Parameters keep types and names.
 
     Raises
     ------
     TypeError
-        If `network` is no Cell and the level not 'O0', or cannot be called; if the type does not exist here.
+        If `network` is not a Cell and the level is not 'O0', or it cannot be called; if the type does not exist here.
     ValueError
         If the level is not known, or the type is not float16.
     NotImplementedError
@@ -137,19 +137,19 @@ def custom_mixed_precision(
     black_list : list of type, optional
         Classes of Cells, as level 'O2' uses them.
     dtype : type, default float16
-        The narrow type: float16 is the only one here.
+        The narrow type: only float16 is supported.
 
     Returns
     -------
     Cell
-        `network`; with `black_list` a Cell around it, which converts what it gives to Float32.
+        `network`; with `black_list` a Cell around it, which converts its results to Float32.
 
     Raises
     ------
     TypeError
-        If `network` is no Cell, or a list holds something else.
+        If `network` is not a Cell, or a list holds something else.
     ValueError
-        If there is no list, or both; or the type is not float16.
+        If neither or both lists are given, or the type is not float16.
 
     Examples
     --------
@@ -183,7 +183,7 @@ class InFloat32(Cell):
 
 
 class InNarrow:
-    """A primitive that computes in a narrow type and gives Float32; an attribute of a Cell."""
+    """A primitive that computes in a narrow type and returns Float32; an attribute of a Cell."""
 
     def __init__(self, primitive: Any, dtype: DType) -> None:
         self.primitive = primitive
@@ -203,7 +203,7 @@ class InNarrow:
 
 
 def _by_white_list(network: Cell, classes: tuple[type, ...], dtype: DType) -> Cell:
-    taken: set[int] = set()  # what is in a Cell that was taken has its type
+    taken: set[int] = set()  # Cells inside of a changed Cell have its type
     for _, cell in list(network.cells_and_names()):
         if id(cell) in taken:
             continue
@@ -219,7 +219,7 @@ def _by_white_list(network: Cell, classes: tuple[type, ...], dtype: DType) -> Ce
 
 
 def _by_black_list(network: Cell, classes: tuple[type, ...], dtype: DType) -> None:
-    """All in the narrow type, but for what is listed, and what is in that."""
+    """Give all Cells the narrow type, except for the listed classes and the Cells inside of them."""
     network.to_float(dtype)
     seen = {id(network)}
 
@@ -238,7 +238,7 @@ def _by_black_list(network: Cell, classes: tuple[type, ...], dtype: DType) -> No
 
 
 def keep_normalisation(network: Cell, dtype: DType) -> None:
-    """All in the narrow type, but for the classes of the black list, which compute in Float32."""
+    """Give all Cells the narrow type, except for the classes of the black list, which compute in Float32."""
     _by_black_list(network, _BLACK, dtype)
 
 

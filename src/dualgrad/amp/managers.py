@@ -1,4 +1,4 @@
-"""Managers of the scale of a loss, as `Model` takes them: scalers with a word on overflows."""
+"""Managers of the scale of a loss, for `Model`: scalers, and a setting for overflows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class LossScaleManager:
     Attributes
     ----------
     scaler : LossScaler
-        What holds the scale, in a Parameter that a recorded step changes too.
+        Holds the scale, in a Parameter that a recorded step changes too.
 
     Examples
     --------
@@ -31,11 +31,11 @@ class LossScaleManager:
         return float(self.scaler.scale_value.asnumpy())
 
     def update_loss_scale(self, overflow: Any) -> None:
-        """Change the scale after a step in which the gradients were not finite, or were (`overflow` False)."""
+        """Change the scale after a step whose gradients were not finite (`overflow` True) or finite (False)."""
         self.scaler.adjust(not bool(overflow))
 
     def get_drop_overflow_update(self) -> bool:
-        """Return whether steps whose gradients are not finite are left out."""
+        """Return True if steps whose gradients are not finite are left out."""
         raise NotImplementedError(f"{type(self).__name__} must define get_drop_overflow_update(self)")
 
 
@@ -47,8 +47,8 @@ class FixedLossScaleManager(LossScaleManager):
     loss_scale : float, default 128.0
         The scale, positive.
     drop_overflow_update : bool, default True
-        Whether steps whose gradients are not finite are left out. If not, the gradients that the optimiser gets are
-        scaled, and it has to have the same `loss_scale`.
+        True to leave out steps whose gradients are not finite. If False, the optimiser gets scaled gradients, and must
+        have the same `loss_scale`.
 
     Raises
     ------
@@ -79,14 +79,14 @@ class FixedLossScaleManager(LossScaleManager):
 
 
 class DynamicLossScaleManager(LossScaleManager):
-    """A scale that falls where gradients overflow and rises while they do not; steps that overflow are left out.
+    """A scale that falls when gradients overflow and rises while they do not; steps that overflow are left out.
 
     Parameters
     ----------
     init_loss_scale : float, default 2**24
-        The first scale, at least 1.
+        The initial scale, at least 1.
     scale_factor : int, default 2
-        What it is divided by after an overflow, and multiplied by after `scale_window` steps without one.
+        The divisor of the scale after an overflow, and its factor after `scale_window` steps without overflow.
     scale_window : int, default 2000
         As above.
 

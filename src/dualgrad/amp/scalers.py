@@ -15,7 +15,7 @@ __all__ = ["DynamicLossScaler", "LossScaler", "StaticLossScaler", "all_finite"]
 
 
 def all_finite(inputs: Any) -> Tensor:
-    """Whether all numbers in tensors are finite.
+    """True if all numbers in tensors are finite.
 
     Parameters
     ----------
@@ -25,12 +25,12 @@ def all_finite(inputs: Any) -> Tensor:
     Returns
     -------
     Tensor
-        A 0-d bool tensor; True where there is nothing to check.
+        A 0-d bool tensor; True for a pytree without tensors.
 
     Raises
     ------
     TypeError
-        If there is something else than tensors.
+        If there is anything but tensors.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def all_finite(inputs: Any) -> Tensor:
 
 
 def _tensors(name: str, nest: Any) -> list[Tensor]:
-    """The tensors in a nest; beside fields, there is nothing else in it."""
+    """The tensors in a nest, which may hold nothing else but fields."""
 
     def refused(leaf: Any, named: bool) -> Any:
         if not named:
@@ -56,7 +56,7 @@ def _tensors(name: str, nest: Any) -> list[Tensor]:
 
 
 def _number(what: str, value: Any, low: float) -> float:
-    """A setting that is a number of at least `low`, or above 0 if `low` is 0."""
+    """Check a setting that is a number of at least `low`, or above 0 if `low` is 0."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError(f"{what} must be a number, got {type(value).__name__}")
     if not (value >= low if low else value > 0):
@@ -103,7 +103,7 @@ class LossScaler:
         return self._times(1.0 / self._factor(), inputs)
 
     def _times(self, factor: Tensor, inputs: Any) -> Any:
-        _tensors(type(self).__name__, inputs)  # an error where there is something else
+        _tensors(type(self).__name__, inputs)  # an error for anything else
         return mapped(inputs, lambda x: (x * factor).astype(x.dtype))
 
     def adjust(self, grads_finite: Any) -> bool:
@@ -149,9 +149,9 @@ class DynamicLossScaler(LossScaler):
     Parameters
     ----------
     scale_value : float
-        The first factor, at least 1.
+        The initial factor, at least 1.
     scale_factor : int
-        What it is divided by after an overflow, and multiplied by after `scale_window` steps without one.
+        Its divisor after an overflow, and its multiplier after `scale_window` steps without overflow.
     scale_window : int
         As above.
 
@@ -197,7 +197,7 @@ class DynamicLossScaler(LossScaler):
         Parameters
         ----------
         grads_finite : Tensor or bool
-            What `all_finite` says of the gradients.
+            The result of `all_finite` for the gradients.
 
         Returns
         -------
@@ -206,7 +206,7 @@ class DynamicLossScaler(LossScaler):
         """
         finite = grads_finite if isinstance(grads_finite, Tensor) else Tensor(bool(grads_finite))
         value, counter = self.scale_value._detached(), self.counter._detached()
-        # Chosen by `where`, not by `if`: a recorded step must not freeze the choice of the first one.
+        # Chosen by `where`, not by `if`: a recorded step must not freeze the choice of the first step.
         larger = value * self.scale_factor
         grows = ops.logical_and(counter == self.scale_window - 1, ops.isfinite(larger))
         smaller = ops.maximum(value / self.scale_factor, 1.0)

@@ -1,4 +1,4 @@
-"""One step of training for a network, an optimiser and a scale of the loss."""
+"""One training step for a network, an optimiser and a scale of the loss."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ BY_LEVEL: Any = object()  # a setting that the level decides
 class ScaledStep(Cell):
     """One step whose loss is scaled: gradients that are not finite change nothing.
 
-    The output is the loss, whether the gradients were not finite, and the scale of the step.
+    The output is the loss, True if the gradients were not finite, and the scale of the step.
     """
 
     def __init__(self, network: Cell, optimizer: Optimizer, manager: LossScaleManager) -> None:
@@ -70,40 +70,40 @@ def build_train_network(
     keep_batchnorm_fp32: bool | None = None,
     cast_model_type: Any = None,
 ) -> Cell:
-    """Put a network, its loss and an optimiser together, in mixed precision.
+    """Combine a network, its loss and an optimiser, in mixed precision.
 
     Parameters
     ----------
     network : Cell
         The network; without `loss_fn` it returns the loss. A level other than 'O0' changes it.
     optimizer : Optimizer
-        What changes its parameters, which keep their types.
+        Changes the parameters, which keep their types.
     loss_fn : callable, optional
-        Takes the output and the label; both are converted to Float32 where the network is narrow.
+        Takes the output and the label; both are converted to Float32 if the network is narrow.
     level : str, default 'O0'
-        Which Cells compute in Float16, see `dualgrad.amp.auto_mixed_precision`: 'O0' none, 'O1' those of the white
-        list, 'O2' all but those of the black list, with a dynamic scale of the loss, 'O3' all.
+        The Cells that compute in Float16, see `dualgrad.amp.auto_mixed_precision`: 'O0' none, 'O1' the white list, 'O2'
+        all but the black list, with a dynamic scale of the loss, 'O3' all.
     boost_level : str, default 'O0'
         Only 'O0'.
     loss_scale_manager : LossScaleManager, optional
-        How the loss is scaled. By default ``DynamicLossScaleManager()`` for 'O2', otherwise None, which scales nothing.
+        The scale of the loss. By default ``DynamicLossScaleManager()`` for 'O2', otherwise None, which scales nothing.
     keep_batchnorm_fp32 : bool, optional
-        Whether Cells of the black list compute in Float32 where the network is narrow; by default for 'O2'.
+        True if Cells of the black list compute in Float32 in a narrow network; by default for 'O2'.
     cast_model_type : type, optional
-        float16 or float32: what the network computes in, whatever the level is; by default float16 for 'O2' and 'O3'.
+        float16 or float32: the type of computation, whatever the level is; by default float16 for 'O2' and 'O3'.
 
     Returns
     -------
     Cell
-        When called with the inputs it makes one step and returns the loss; with a manager that leaves out overflows a
-        tuple of the loss, whether the gradients were not finite, and the scale.
+        When called with the inputs it makes one step and returns the loss. With a manager that leaves out overflows it
+        returns a tuple of the loss, True if the gradients were not finite, and the scale.
 
     Raises
     ------
     TypeError
         If an argument is of the wrong kind.
     ValueError
-        If a level is not known, or a type is another one.
+        If a level is not known, or a type is not supported.
     NotImplementedError
         For the level 'auto'.
 
@@ -140,7 +140,7 @@ def build_train_network(
 
 
 def _narrowed(name: str, network: Cell, level: str, keep: Any, cast_model_type: Any) -> bool:
-    """Give the Cells of a network their types; returns whether all of it is narrow."""
+    """Give the Cells of a network their types; return True if all of it is narrow."""
     if keep is not None and not isinstance(keep, bool):
         raise TypeError(f"{name}: keep_batchnorm_fp32 must be a bool or None, got {type(keep).__name__}")
     keep = level == "O2" if keep is None else keep

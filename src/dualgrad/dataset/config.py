@@ -1,7 +1,7 @@
 """Settings of datasets, under MindSpore's names. Rows are read by the calling process, one after the other.
 
-`set_seed` seeds the generator that `dualgrad.set_seed` seeds, from which shuffles are drawn. What sets the number of
-threads and the length of queues is remembered, and changes nothing.
+`set_seed` seeds the generator that `dualgrad.set_seed` seeds, from which shuffles are drawn. The numbers of threads and
+the lengths of queues are remembered, and have no effect.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Readers and writers of files of other projects, which dualgrad has none of: errors that say what to do."""
+"""Readers and writers of files that dualgrad does not support: errors that say what to do."""
 
 from __future__ import annotations
 

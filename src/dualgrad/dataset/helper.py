@@ -1,4 +1,4 @@
-"""`DatasetHelper`: the rows of a dataset for a training loop that is written by hand."""
+"""`DatasetHelper`: the rows of a dataset for a training loop written by hand."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ class DatasetHelper:
     dataset : Dataset
         The data.
     dataset_sink_mode : bool, default True
-        False. True speaks of rows that a device fetches by itself, and is refused, as MindSpore does on a CPU.
+        Only False: True is for devices that fetch rows themselves, and raises an error, as MindSpore does on a CPU.
     sink_size : int, default -1
-        Accepted so that ported code runs; it speaks of the same.
+        Accepted so that ported code runs; it belongs to `dataset_sink_mode`.
     epoch_num : int, default 1
-        How many epochs there may be; -1 for any number.
+        The largest number of epochs; -1 for any number.
 
     Raises
     ------
     TypeError
-        If `dataset` is no dataset.
+        If `dataset` is not a dataset.
     RuntimeError
         If `dataset_sink_mode` is True; in a loop after the last epoch.
 

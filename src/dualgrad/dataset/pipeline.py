@@ -33,7 +33,7 @@ def positive(what: str, value: Any) -> int:
 
 
 def names_of(what: str, columns: Any) -> tuple[str, ...]:
-    """Names of columns, given as a list or, for a single one, as a string."""
+    """Names of columns, given as a list or, for a single column, as a string."""
     names = (columns,) if isinstance(columns, str) else tuple(columns) if isinstance(columns, tuple | list) else ()
     if not names or not all(isinstance(name, str) for name in names):
         raise TypeError(f"{what} must be a name or a list of names, got {columns!r}")
@@ -48,7 +48,7 @@ class Dataset:
     Parameters
     ----------
     columns : tuple of str
-        Names of the columns, from the class that derives from this one.
+        Names of the columns, from the derived class.
 
     Examples
     --------
@@ -68,7 +68,7 @@ class Dataset:
     # Properties.
 
     def get_dataset_size(self) -> int:
-        """Return the number of rows (of batches, after `batch`) in an epoch; an iterable is read for it."""
+        """Return the number of rows (of batches, after `batch`) in an epoch; an iterable is read to count them."""
         return sum(1 for _ in self._rows())
 
     def __len__(self) -> int:
@@ -83,7 +83,7 @@ class Dataset:
         return 1
 
     def get_repeat_count(self) -> int:
-        """Return how often the rows come in one epoch."""
+        """Return how many times the rows come in one epoch."""
         return 1
 
     def output_shapes(self) -> list[list[int]]:
@@ -110,18 +110,18 @@ class Dataset:
         Parameters
         ----------
         columns : str or sequence of str, optional
-            Which columns, in which order; all by default.
+            The columns, in this order; all by default.
         num_epochs : int, default -1
-            How many epochs there may be; -1 for any number. Each ``for`` over the iterator is one.
+            The largest number of epochs; -1 for any number. Each ``for`` over the iterator is one epoch.
         output_numpy : bool, default False
-            Whether entries are NumPy arrays and not Tensors.
+            True for entries that are NumPy arrays, False for Tensors.
         do_copy : bool
             Accepted so that ported code runs; arrays are never shared.
 
         Raises
         ------
         ValueError
-            If there is no such column, or `num_epochs` is 0 or below -1.
+            If the column does not exist, or `num_epochs` is 0 or below -1.
 
         Examples
         --------
@@ -160,9 +160,9 @@ class Dataset:
         Parameters
         ----------
         batch_size : int
-            How many rows.
+            The number of rows.
         drop_remainder : bool, default False
-            Whether a last batch with fewer rows is left out.
+            True to leave out a last batch with fewer rows.
         num_parallel_workers, python_multiprocessing, max_rowsize
             Accepted so that ported code runs; they have no meaning here.
 
@@ -175,11 +175,11 @@ class Dataset:
         return BatchDataset(self, positive("batch: batch_size", batch_size), drop_remainder)
 
     def shuffle(self, buffer_size: int) -> Dataset:
-        """Draw each row at random from the next `buffer_size` ones; the whole size mixes evenly."""
+        """Draw each row at random from the next `buffer_size` rows; with all rows the order is uniform."""
         return _Shuffle(self, positive("shuffle: buffer_size", buffer_size))
 
     def repeat(self, count: int | None = None) -> Dataset:
-        """Let the rows come `count` times in one epoch; without end if it is None or -1."""
+        """Repeat the rows `count` times in one epoch; without end if it is None or -1."""
         return _Repeat(self, None if count in (None, -1) else positive("repeat: count", count))
 
     def map(
@@ -190,16 +190,16 @@ class Dataset:
         num_parallel_workers: int | None = None,
         **kwargs: Any,
     ) -> Dataset:
-        """Change columns by one function, or by several one after the other.
+        """Change columns by one function, or by several in turn.
 
         Parameters
         ----------
         operations : callable or sequence of callable
             Takes the arrays of the input columns; returns an array or, for several columns, a tuple.
         input_columns : str or sequence of str, optional
-            Which columns the functions take; all by default.
+            The columns that the functions take; all by default.
         output_columns : str or sequence of str, optional
-            The names of what is returned, where they are others; they take the place of the input columns.
+            The names of the results, if they differ; they take the place of the input columns.
         num_parallel_workers, python_multiprocessing, max_rowsize, cache, callbacks, offload
             Accepted so that ported code runs; they have no meaning here.
         """
@@ -236,7 +236,7 @@ class Dataset:
         return _Project(self, tuple(range(len(columns))), columns)
 
     def zip(self, datasets: Any) -> Dataset:
-        """Put the columns of other datasets beside these; the shortest one ends an epoch."""
+        """Put the columns of other datasets beside these; the shortest dataset ends an epoch."""
         return zip((self, *((datasets,) if isinstance(datasets, Dataset) else datasets)))
 
     def _places(self, what: str, names: Sequence[str]) -> tuple[int, ...]:
@@ -255,7 +255,7 @@ def _ignored(what: str, kwargs: dict[str, Any]) -> None:
 
 
 def zip(datasets: Any) -> Dataset:
-    """Put the columns of datasets beside each other; the shortest one ends an epoch.
+    """Put the columns of datasets beside each other; the shortest dataset ends an epoch.
 
     Parameters
     ----------
@@ -300,7 +300,7 @@ class _Zip(Dataset):
 
 
 class _Stage(Dataset):
-    """A dataset made of another one."""
+    """A dataset made of another dataset."""
 
     def __init__(self, before: Dataset, columns: tuple[str, ...] | None = None) -> None:
         super().__init__(before._columns if columns is None else columns)
@@ -317,21 +317,21 @@ class _Stage(Dataset):
 
 
 class BatchDataset(_Stage):
-    """Rows put together: what `Dataset.batch` returns.
+    """Rows put together: the result of `Dataset.batch`.
 
     Parameters
     ----------
     before : Dataset
         The rows.
     size : int
-        How many make a batch.
+        The number of rows in a batch.
     drop_remainder : bool, default False
-        Whether a last batch with fewer rows is left out.
+        True to leave out a last batch with fewer rows.
 
     Raises
     ------
     TypeError
-        If `before` is no dataset, or `size` no int.
+        If `before` is not a dataset, or `size` is not an int.
     ValueError
         If `size` is not positive.
 
@@ -483,7 +483,7 @@ class _Filter(_Stage):
 
 
 def as_array(value: Any) -> np.ndarray:
-    """An entry of a row as an array; a Tensor that carries a derivative is an error."""
+    """Convert an entry of a row to an array; a Tensor that carries a derivative raises an error."""
     array = array_of("a dataset", "an entry", value)
     if array.dtype == object:
         raise TypeError(f"a dataset holds numbers; expected arrays, got {type(value).__name__} {value!r:.60}")
@@ -491,9 +491,9 @@ def as_array(value: Any) -> np.ndarray:
 
 
 class Epochs:
-    """What `create_tuple_iterator` and `create_dict_iterator` return: each ``for`` over it is an epoch.
+    """Result of `create_tuple_iterator` and `create_dict_iterator`: each ``for`` over it is an epoch.
 
-    With ``next`` an epoch goes on where it was; after its end, marked by StopIteration, the following one begins.
+    With ``next`` an epoch continues at its place; after its end, marked by StopIteration, the next epoch begins.
     """
 
     def __init__(self, data: Dataset, num_epochs: int, output_numpy: bool, named: bool) -> None:

@@ -20,22 +20,22 @@ def data_sink(
     fn : callable
         Takes the columns of a row (of a batch).
     dataset : Dataset
-        Read from its start again whenever an epoch is over.
+        Read again from its start whenever an epoch is over.
     sink_size : int, default 1
-        How many rows each call takes.
+        The number of rows that each call takes.
     jit_config, input_signature
         Accepted so that ported code runs; they have no meaning here.
 
     Returns
     -------
     callable
-        Without arguments. It calls `fn` with the next `sink_size` rows, one after the other, and returns what
-        came last.
+        Without arguments. It calls `fn` with the next `sink_size` rows, one after the other, and returns the last
+        result.
 
     Raises
     ------
     TypeError
-        If `fn` cannot be called, or `dataset` is no dataset.
+        If `fn` cannot be called, or `dataset` is not a dataset.
     ValueError
         If `sink_size` is not positive; when called, if the dataset is empty.
 

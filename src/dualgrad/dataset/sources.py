@@ -24,22 +24,21 @@ class GeneratorDataset(Dataset):
     Parameters
     ----------
     source : callable, iterable or sequence
-        An object with ``__getitem__`` and ``__len__``; another iterable; or a function that returns an
-        iterator, called again for each epoch. A row is a tuple of arrays, Tensors or numbers, or a bare one for
-        a single column.
+        An object with ``__getitem__`` and ``__len__``; another iterable; or a function that returns an iterator, called
+        again for each epoch. A row is a tuple of arrays, Tensors or numbers; for a single column it may be bare.
     column_names : str or sequence of str
         One name for each entry of a row.
     column_types : sequence of types, optional
-        What the columns are cast to.
+        The types to which columns are cast.
     schema : None
         Not supported.
     num_samples : int, optional
-        How many rows there are at most.
+        The largest number of rows.
     num_parallel_workers, python_multiprocessing, max_rowsize
         Accepted so that ported code runs; they have no meaning here.
     shuffle : bool, optional
-        Whether each epoch takes the rows in a new order: by default for sources with ``__getitem__``,
-        and only for these.
+        True to take the rows in a new order in each epoch; supported by, and the default for, sources with
+        ``__getitem__``.
     sampler : iterable of int, optional
         The order of the rows of a source with ``__getitem__``.
     num_shards, shard_id : int, optional
@@ -48,9 +47,9 @@ class GeneratorDataset(Dataset):
     Raises
     ------
     TypeError
-        If the source is no such object; a generator that has begun cannot be read twice.
+        If the source is of another kind; a generator that has begun cannot be read twice.
     ValueError
-        If settings exclude each other; when read, if a row has another number of entries than names.
+        If settings exclude each other; when read, if a row does not have one entry for each name.
 
     Examples
     --------
@@ -163,14 +162,14 @@ class GeneratorDataset(Dataset):
 
 
 class NumpySlicesDataset(GeneratorDataset):
-    """Rows from arrays, cut along their first axis.
+    """Rows from arrays, sliced along their first axis.
 
     Parameters
     ----------
     data : array, list, tuple or dict
         A dict of columns by name; a tuple of columns; an array or list, which is a single column.
     column_names : str or sequence of str, optional
-        Names of the columns; those of a dict, or ``column_0``, ``column_1`` and so on.
+        Names of the columns; by default the keys of a dict, or ``column_0``, ``column_1`` and so on.
     num_samples, num_parallel_workers, shuffle, sampler, num_shards, shard_id
         As in `GeneratorDataset`; the rows are shuffled by default.
 
@@ -179,7 +178,7 @@ class NumpySlicesDataset(GeneratorDataset):
     TypeError
         If the data are not numbers.
     ValueError
-        If the columns have different lengths, or there are other names than columns.
+        If the columns have different lengths, or names and columns differ in number.
 
     Examples
     --------

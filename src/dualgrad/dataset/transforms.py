@@ -1,4 +1,4 @@
-"""Functions for `Dataset.map`: casts, and several functions as one."""
+"""Functions for `Dataset.map`: casts, and compositions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class TypeCast:
     Raises
     ------
     TypeError
-        If it is no type.
+        If it is not a type.
 
     Examples
     --------
@@ -42,17 +42,17 @@ class TypeCast:
 
 
 class Compose:
-    """Several functions, one after the other, as one.
+    """Compose several functions, applied one after the other.
 
     Parameters
     ----------
     transforms : sequence of callable
-        Each takes what the one before returns; a tuple is several arguments.
+        Each takes the result of the one before; a tuple is several arguments.
 
     Raises
     ------
     TypeError
-        If there is none, or one cannot be called.
+        If the sequence is empty, or an entry cannot be called.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What MindSpore calls experimental: optimisers and schedules that are used as in PyTorch."""
+"""MindSpore's experimental package: optimisers and schedules that are used as in PyTorch."""
 
 from dualgrad.experimental import optim
 

@@ -1,4 +1,4 @@
-"""Optimisers and schedules that are used as in PyTorch; `dualgrad.nn` has those of MindSpore."""
+"""Optimisers and schedules that are used as in PyTorch; `dualgrad.nn` has MindSpore's own."""
 
 from dualgrad.experimental.optim import lr_scheduler, optimizers
 from dualgrad.experimental.optim.optimizers import *

@@ -1,4 +1,4 @@
-"""Schedules that set the learning rates of an optimiser, one step for each epoch (or as often as they are called)."""
+"""Schedules that set the learning rates of an optimiser, one step for each epoch (or whenever they are called)."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ def _rates_of(where: str, optimizer: Any) -> list[Parameter]:
 
 
 class LRScheduler:
-    """Base of the schedules: a derived class says what the rate of a group is after a number of steps.
+    """Base of the schedules: a derived class gives the rate of a group after a number of steps.
 
     Parameters
     ----------
     optimizer : Optimizer
-        Whose rates are set; those that it has are the first ones, and stay so for schedules that are made later.
+        The optimiser whose rates are set. Its present rates are the initial rates, also for schedules made later.
     last_epoch : int, default -1
-        How many steps were made before; -1 starts anew.
+        The number of steps so far; -1 starts anew.
 
     Raises
     ------
     TypeError
-        If it is no such optimiser.
+        If `optimizer` is not an optimiser of this package.
 
     Examples
     --------
@@ -75,20 +75,20 @@ class LRScheduler:
             rate.set_data(self._rate(base, self.last_epoch, number))
 
     def get_last_lr(self) -> list[Tensor]:
-        """Return the rates as they are, one tensor for each group."""
+        """Return the current rates, one tensor for each group."""
         return [rate.value() for rate in self._rates]
 
     def _begin_anew(self) -> None:
-        """Have the next step be the one that was made when the schedule was."""
+        """Have the next step repeat the step from the constructor."""
         self.last_epoch -= 1
 
     def _rate(self, base: float, epoch: int, group: int) -> float:
-        """The rate of a group after `epoch` steps, from its first one."""
+        """The rate of a group after `epoch` steps, from its initial rate."""
         raise NotImplementedError(f"{type(self).__name__} must define _rate(self, base, epoch, group)")
 
 
 def _functions_of(where: str, optimizer: Any, lr_lambda: Any) -> list[Callable[[int], float]]:
-    """A function for each group of an optimiser."""
+    """Return a function for each group of an optimiser."""
     groups = len(_rates_of(where, optimizer))
     functions = list(lr_lambda) if isinstance(lr_lambda, list | tuple) else [lr_lambda] * groups
     if len(functions) != groups or not all(callable(function) for function in functions):
@@ -97,7 +97,7 @@ def _functions_of(where: str, optimizer: Any, lr_lambda: Any) -> list[Callable[[
 
 
 class LambdaLR(LRScheduler):
-    """The first rate times a function of the epoch.
+    """The initial rate times a function of the epoch.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ class MultiplicativeLR(LRScheduler):
 
 
 class StepLR(LRScheduler):
-    """The first rate times `gamma` for each `step_size` epochs.
+    """The initial rate times `gamma` for each `step_size` epochs.
 
     Examples
     --------
@@ -175,7 +175,7 @@ class StepLR(LRScheduler):
 
 
 class MultiStepLR(LRScheduler):
-    """The first rate times `gamma` for each of the `milestones` that was reached."""
+    """The initial rate times `gamma` for each of the `milestones` that is reached."""
 
     def __init__(self, optimizer: Any, milestones: Sequence[int], gamma: float = 0.1, last_epoch: int = -1) -> None:
         self.milestones: list[int] = sorted(milestones)
@@ -187,7 +187,7 @@ class MultiStepLR(LRScheduler):
 
 
 class ExponentialLR(LRScheduler):
-    """The first rate times `gamma` for each epoch."""
+    """The initial rate times `gamma` for each epoch."""
 
     def __init__(self, optimizer: Any, gamma: float, last_epoch: int = -1) -> None:
         self.gamma = gamma
@@ -198,7 +198,7 @@ class ExponentialLR(LRScheduler):
 
 
 class PolynomialLR(LRScheduler):
-    """The first rate times (1 - epoch / total_iters) to a power; 0 after `total_iters` epochs."""
+    """The initial rate times (1 - epoch / total_iters) to a power; 0 after `total_iters` epochs."""
 
     def __init__(self, optimizer: Any, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:
         self.total_iters = total_iters
@@ -210,7 +210,7 @@ class PolynomialLR(LRScheduler):
 
 
 class CosineAnnealingLR(LRScheduler):
-    """From the first rate to `eta_min` along half a wave of the cosine, whose length is `T_max` epochs."""
+    """From the initial rate to `eta_min` along half a cosine wave of `T_max` epochs."""
 
     def __init__(self, optimizer: Any, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
         self.T_max = T_max
@@ -222,7 +222,7 @@ class CosineAnnealingLR(LRScheduler):
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """From the first rate to `eta_min` along half a wave of the cosine, again and again.
+    """From the initial rate to `eta_min` along half a cosine wave, again and again.
 
     Parameters
     ----------
@@ -231,16 +231,16 @@ class CosineAnnealingWarmRestarts(LRScheduler):
     T_0 : int
         The length of the first half wave, in epochs.
     T_mult : int, default 1
-        How many times as long each half wave is as the one before.
+        The ratio of the lengths of one half wave and the half wave before.
     eta_min : float, default 0
-        Where each half wave would end.
+        The value that each half wave approaches.
 
     Raises
     ------
     TypeError
-        If a length or factor is no int.
+        If a length or factor is not an int.
     ValueError
-        If one is less than 1.
+        If a length or factor is less than 1.
 
     Examples
     --------
@@ -267,7 +267,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def step(self, epoch: float | None = None) -> None:
-        """Set the rates of the next epoch, or of a given one, which may lie between two."""
+        """Set the rates of the next epoch, or of a given epoch, which may be fractional."""
         if epoch is not None and epoch < 0:
             raise ValueError(f"CosineAnnealingWarmRestarts.step: epoch must be 0 or more, got {epoch}")
         self._epoch = self._epoch + 1 if epoch is None else epoch
@@ -296,23 +296,23 @@ class CyclicLR(LRScheduler):
     base_lr, max_lr : float or list of float
         The bounds; one for all groups, or one for each.
     step_size_up : int, default 2000
-        The steps of the way up.
+        The number of steps of the way up.
     step_size_down : int, optional
-        The steps of the way down; as many as up by default.
+        The number of steps of the way down; by default the same.
     mode : str, default 'triangular'
-        What the height of a cycle is multiplied by: 'triangular' by 1, 'triangular2' by half as much in each cycle,
-        'exp_range' by ``gamma ** step``.
+        The factor of the height of a cycle: 'triangular' 1, 'triangular2' half as much in each cycle, 'exp_range'
+        ``gamma ** step``.
     gamma : float, default 1
         For 'exp_range'.
     scale_fn : callable, optional
-        A factor in place of `mode`: a function of the number of the cycle, from 1, or of that of the step.
+        A factor in place of `mode`: a function of the number of the cycle, from 1, or of the number of the step.
     scale_mode : str, default 'cycle'
-        Which of them `scale_fn` is given: 'cycle' or 'iterations'.
+        The argument of `scale_fn`: 'cycle' or 'iterations'.
 
     Raises
     ------
     ValueError
-        If a name is not known, or there are not as many bounds as groups.
+        If a name is not known, or the numbers of bounds and groups differ.
 
     Examples
     --------
@@ -370,7 +370,7 @@ class CyclicLR(LRScheduler):
 
 
 class LinearLR(LRScheduler):
-    """The first rate times a factor that goes from `start_factor` to `end_factor` in `total_iters` epochs."""
+    """The initial rate times a factor that goes from `start_factor` to `end_factor` in `total_iters` epochs."""
 
     def __init__(
         self, optimizer: Any, start_factor: float = 1.0 / 3, end_factor: float = 1.0, total_iters: int = 5,
@@ -387,7 +387,7 @@ class LinearLR(LRScheduler):
 
 
 class ConstantLR(LRScheduler):
-    """The first rate times `factor` for `total_iters` epochs, and then the first rate."""
+    """The initial rate times `factor` for `total_iters` epochs, and then the initial rate."""
 
     def __init__(self, optimizer: Any, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1) -> None:
         self.factor = factor
@@ -404,20 +404,20 @@ class SequentialLR:
     Parameters
     ----------
     optimizer : Optimizer
-        Whose rates are set.
+        The optimiser whose rates are set.
     schedulers : list of LRScheduler
-        Schedules of this optimiser. Each begins anew with its first rate.
+        Schedules of this optimiser. Each restarts at its initial rate.
     milestones : list of int
         The epochs at which the second schedule begins, the third, and so on.
     last_epoch : int, default -1
-        How many steps were made before.
+        The number of steps so far.
 
     Raises
     ------
     TypeError
-        If an entry of `schedulers` is no `LRScheduler`.
+        If an entry of `schedulers` is not a `LRScheduler`.
     ValueError
-        If one belongs to another optimiser, or the milestones are not one fewer.
+        If a schedule belongs to another optimiser, or the number of milestones is not one less.
 
     Examples
     --------
@@ -464,7 +464,7 @@ class SequentialLR:
         self._schedules[bisect_right(self.milestones, self.last_epoch)].step()
 
     def get_last_lr(self) -> list[Tensor]:
-        """Return the rates as they are, one tensor for each group."""
+        """Return the current rates, one tensor for each group."""
         return [rate.value() for rate in self._rates]
 
 
@@ -474,28 +474,28 @@ class ReduceLROnPlateau:
     Parameters
     ----------
     optimizer : Optimizer
-        Whose rates are set.
+        The optimiser whose rates are set.
     mode : str, default 'min'
-        'min' or 'max' is better.
+        'min' if smaller is better, 'max' if larger is better.
     factor : float, default 0.1
-        What the rates are multiplied by, below 1.
+        The factor of the rates, below 1.
     patience : int, default 10
-        How many epochs may pass without improvement.
+        The number of epochs that may pass without improvement.
     threshold : float, default 1e-4
-        What counts as improvement.
+        The smallest improvement that counts.
     threshold_mode : str, default 'rel'
-        Whether `threshold` is a share of the best value ('rel') or a difference ('abs').
+        'rel' if `threshold` is a share of the best value, 'abs' if it is a difference.
     cooldown : int, default 0
-        For so many epochs after a reduction nothing is counted.
+        The number of epochs after a reduction that do not count.
     min_lr : float or list of float, default 0
         The rates do not fall below it.
     eps : float, default 1e-8
-        Smaller changes are left out.
+        Smaller changes of a rate are left out.
 
     Raises
     ------
     TypeError
-        If it is no such optimiser.
+        If `optimizer` is not an optimiser of this package.
     ValueError
         If a setting is out of its range.
 
@@ -549,7 +549,7 @@ class ReduceLROnPlateau:
         self.last_epoch = 0
 
     def step(self, metrics: Any) -> None:
-        """Take the number of an epoch, and reduce the rates if it is time."""
+        """Take the number of an epoch, and reduce the rates when patience is over."""
         value = float(metrics)
         self.last_epoch += 1
         if self._better(value):
@@ -570,7 +570,7 @@ class ReduceLROnPlateau:
             self.num_bad_epochs = 0
 
     def get_last_lr(self) -> list[Tensor]:
-        """Return the rates as they are, one tensor for each group."""
+        """Return the current rates, one tensor for each group."""
         return [rate.value() for rate in self._rates]
 
     def _better(self, value: float) -> bool:

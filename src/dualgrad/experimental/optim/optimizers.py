@@ -21,7 +21,7 @@ __all__ = ["SGD", "Adam", "AdamW", "Optimizer"]
 
 
 def _groups(name: str, params: Any) -> list[dict[str, Any]]:
-    """Parameters, or groups of them, as groups."""
+    """Convert parameters, or groups of parameters, to groups."""
     if isinstance(params, Mapping | str | np.ndarray) or not isinstance(params, Iterable):
         raise TypeError(f"{name}: params must be a list of Parameters or of dicts, got {type(params).__name__}")
     entries = list(params)
@@ -39,9 +39,9 @@ class Optimizer(nn.Optimizer):
     Parameters
     ----------
     params : iterable of Parameter, or iterable of dict
-        What is trained. Dicts form groups: 'params', and settings of their own.
+        The parameters to train. Dicts form groups: 'params', and settings of their own.
     defaults : dict
-        The settings of groups that have none of their own; 'lr' is the learning rate, a number.
+        The settings of groups without their own; 'lr' is the learning rate, a number.
 
     Attributes
     ----------
@@ -51,9 +51,9 @@ class Optimizer(nn.Optimizer):
     Raises
     ------
     TypeError
-        If `params` is no collection of Parameters or dicts, or a setting has the wrong type.
+        If `params` is not a collection of Parameters or dicts, or a setting has the wrong type.
     ValueError
-        If a group has a setting that is not known.
+        If a group has an unknown setting.
 
     Examples
     --------
@@ -98,7 +98,7 @@ class Optimizer(nn.Optimizer):
 
 
 def _slope(settings: dict[str, Any], value: Tensor, gradient: Tensor) -> Tensor:
-    """The gradient that is followed downhill, with the decay of the weights in it."""
+    """The gradient to follow downhill, including weight decay."""
     gradient = -gradient if settings["maximize"] else gradient
     return gradient + settings["weight_decay"] * value if settings["weight_decay"] else gradient
 
@@ -111,7 +111,7 @@ class SGD(Optimizer):
     Parameters
     ----------
     params : iterable of Parameter, or iterable of dict
-        What is trained; see `Optimizer`.
+        The parameters to train; see `Optimizer`.
     lr : float
         The learning rate.
     momentum, dampening, weight_decay : float, default 0
@@ -119,7 +119,7 @@ class SGD(Optimizer):
     nesterov : bool, default False
         Needs momentum and no dampening.
     maximize : bool, default False
-        Whether it goes uphill.
+        True to maximise.
 
     Raises
     ------
@@ -169,7 +169,7 @@ class SGD(Optimizer):
         slope = _slope(settings, value, gradient)
         if not settings["momentum"]:
             return value - rate * slope
-        # `where`, not `if`: a recorded step must not keep the choice of the first one.
+        # `where`, not `if`: a recorded step must not keep the choice of the first step.
         fresh = ops.where(step == 0, slope, (1.0 - settings["dampening"]) * slope)
         speed = settings["momentum"] * self.accum[index]._detached() + fresh
         self.accum[index]._rebind(speed)
@@ -182,19 +182,19 @@ class Adam(Optimizer):
     Parameters
     ----------
     params : iterable of Parameter, or iterable of dict
-        What is trained; see `Optimizer`.
+        The parameters to train; see `Optimizer`.
     lr : float, default 1e-3
         The learning rate.
     betas : (float, float), default (0.9, 0.999)
-        How fast the moments forget; from 0 to below 1.
+        Decay rates of the moments; from 0 to below 1.
     eps : float, default 1e-8
         As in the formula.
     weight_decay : float, default 0
         This times the parameter is added to its gradient.
     amsgrad : bool, default False
-        Whether the largest second moment so far is used.
+        True to use the largest second moment so far.
     maximize : bool, default False
-        Whether it goes uphill.
+        True to maximise.
 
     Raises
     ------
@@ -250,7 +250,7 @@ class Adam(Optimizer):
     def _moved(
         self, index: int, value: Tensor, slope: Tensor, rate: Tensor, step: Tensor, settings: dict[str, Any]
     ) -> Tensor:
-        """The parameter after a step along the moments."""
+        """Return the parameter after a step along the moments."""
         beta1, beta2 = settings["betas"]
         first = beta1 * self.exp_avg[index]._detached() + (1.0 - beta1) * slope
         second = beta2 * self.exp_avg_sq[index]._detached() + (1.0 - beta2) * slope * slope
@@ -266,12 +266,12 @@ class Adam(Optimizer):
 
 
 class AdamW(Adam):
-    """Adam whose decay of the weights stands apart: ``w = w * (1 - lr * weight_decay)``, then a step of `Adam`.
+    """Adam with weight decay apart from the gradient: ``w = w * (1 - lr * weight_decay)``, then a step of `Adam`.
 
     Parameters
     ----------
     params : iterable of Parameter, or iterable of dict
-        What is trained; see `Optimizer`.
+        The parameters to train; see `Optimizer`.
     lr, betas, eps, amsgrad, maximize
         As in `Adam`.
     weight_decay : float, default 1e-2
