@@ -1,6 +1,6 @@
 """Training loops under MindSpore's names: `Model`, callbacks, metrics, checkpoints and scales of the loss.
 
-A loop of one's own needs none of this: `dualgrad.value_and_grad` and an optimiser are enough.
+You can train without all this: `dualgrad.value_and_grad` and an optimiser are enough.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Callbacks: functions that a training loop calls at its beginnings and ends.
 
-A loop fills a dict with what it does, wraps it in a `RunContext`, and hands that to every callback: before and after
-the whole, each epoch and each step. The names in the dict are those of MindSpore.
+A loop describes its state in a dict, wraps it in a `RunContext`, and passes this to every callback: before and after
+the whole, each epoch and each step. The dict has MindSpore's names.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ MOMENTS = ("begin", "epoch_begin", "step_begin", "step_end", "epoch_end", "end")
 
 
 class InternalCallbackParam(dict[str, Any]):
-    """What a loop tells its callbacks: a dict whose entries are attributes too.
+    """The state of a loop for its callbacks: a dict whose entries are attributes too.
 
     Examples
     --------
@@ -39,20 +39,20 @@ class InternalCallbackParam(dict[str, Any]):
 
 
 class RunContext:
-    """What a callback gets: what the loop does, and a way to stop it.
+    """The argument of a callback: the state of the loop, and a way to stop it.
 
     Parameters
     ----------
     original_args : dict
-        What the loop tells. `Model` fills in an `InternalCallbackParam`, whose entries are attributes too: in training
-        ``cur_epoch_num``, ``cur_step_num`` (over all epochs), ``batch_num`` (steps in an epoch), ``epoch_num``,
-        ``net_outputs``, ``train_network``, ``network``, ``loss_fn``, ``optimizer``, ``train_dataset``,
+        The state of the loop. `Model` fills in an `InternalCallbackParam`, whose entries are attributes too: in
+        training ``cur_epoch_num``, ``cur_step_num`` (over all epochs), ``batch_num`` (steps in an epoch),
+        ``epoch_num``, ``net_outputs``, ``train_network``, ``network``, ``loss_fn``, ``optimizer``, ``train_dataset``,
         ``train_dataset_element``, ``list_callback``, ``mode`` and ``dataset_sink_mode``.
 
     Raises
     ------
     TypeError
-        If it is no dict.
+        If it is not a dict.
 
     Examples
     --------
@@ -72,7 +72,7 @@ class RunContext:
         self._stop_requested = False
 
     def original_args(self) -> dict[str, Any]:
-        """Return what the loop tells; what is written into it is there for the other callbacks."""
+        """Return the state of the loop; callbacks see each other's changes to it."""
         return self._original_args
 
     def request_stop(self) -> None:
@@ -80,17 +80,17 @@ class RunContext:
         self._stop_requested = True
 
     def get_stop_requested(self) -> bool:
-        """Return whether the loop is to end."""
+        """Return True if the loop is to end."""
         return self._stop_requested
 
 
 class Callback:
-    """Base of the callbacks. A derived class defines the methods whose moments it wants.
+    """Base of the callbacks. A derived class defines the methods that it needs.
 
     ``on_train_begin``, ``on_train_epoch_begin``, ``on_train_step_begin``, ``on_train_step_end``, ``on_train_epoch_end``
-    and ``on_train_end`` are called in training, those with ``on_eval_`` in evaluation. Each calls the method without
-    that prefix (``begin``, ``epoch_begin`` and so on), so that one definition of it serves both. A callback is a
-    context manager too: the loop runs inside of it.
+    and ``on_train_end`` are called in training, the same with ``on_eval_`` in evaluation. Each calls the method without
+    this prefix (``begin``, ``epoch_begin`` and so on), so that one definition serves both. A callback is a context
+    manager too: the loop runs inside of it.
 
     Examples
     --------
@@ -135,7 +135,7 @@ class Callback:
 
 
 def _forwarded(phase: str, moment: str) -> Callable[[Callback, RunContext], None]:
-    """The method for a moment of a phase: it calls the one for the moment of any phase."""
+    """The method for a moment of one phase: it calls the method for this moment of any phase."""
 
     def method(self: Callback, run_context: RunContext) -> None:
         getattr(self, moment)(run_context)
@@ -166,7 +166,7 @@ class LambdaCallback(Callback):
     Raises
     ------
     TypeError
-        If one of them cannot be called, or there is no such moment.
+        If one of them cannot be called, or the moment does not exist.
 
     Examples
     --------
@@ -201,12 +201,12 @@ class LambdaCallback(Callback):
 
 
 def call(callbacks: Callback, phase: str, moment: str, run_context: RunContext) -> None:
-    """Tell callbacks that a moment of a phase has come."""
+    """Tell callbacks that a moment of a phase is there."""
     getattr(callbacks, f"on_{phase}_{moment}")(run_context)
 
 
 def as_list(where: str, callbacks: Any) -> list[Callback]:
-    """Read what a user gives as callbacks: None, one of them, or several."""
+    """Read the user's callbacks: None, a callback, or several."""
     if callbacks is None:
         return []
     several = [callbacks] if isinstance(callbacks, Callback) else callbacks
@@ -268,6 +268,6 @@ for _phase in ("train", "eval"):
     for _moment in MOMENTS:
         setattr(CallbackManager, f"on_{_phase}_{_moment}", _shared(f"on_{_phase}_{_moment}"))
 
-# The names that they have in MindSpore, too.
+# MindSpore's private names.
 _CallbackManager = CallbackManager
 _InternalCallbackParam = InternalCallbackParam

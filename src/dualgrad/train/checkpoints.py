@@ -19,22 +19,22 @@ __all__ = ["CheckpointConfig", "ModelCheckpoint"]
 
 
 class CheckpointConfig:
-    """When a `ModelCheckpoint` writes, what, and how many files it keeps.
+    """The times and the contents of the files of a `ModelCheckpoint`, and how many it keeps.
 
     Parameters
     ----------
     save_checkpoint_steps : int, default 1
-        A file comes after each so many steps; 0 or None for none by steps.
+        The number of steps between files; 0 or None for no files by steps.
     save_checkpoint_seconds : int, default 0
-        Without `save_checkpoint_steps`: a file comes at the first step after so many seconds.
+        Without `save_checkpoint_steps`: the least number of seconds between files.
     keep_checkpoint_max : int, default 5
-        The oldest files are removed when there are more; 0 or None for no limit.
+        The largest number of files, beyond which the oldest are removed; 0 or None for no limit.
     keep_checkpoint_per_n_minutes : int, default 0
-        Without `keep_checkpoint_max`: of the files of each so many minutes the first is kept.
+        Without `keep_checkpoint_max`: of the files of this many minutes the first is kept.
     integrated_save, async_save, crc_check : bool
         Accepted so that ported code runs; files are always written whole, before the step ends, with checksums.
     saved_network : Cell, optional
-        What is written; the network with its optimiser by default.
+        The Cell to write; by default the network with its optimiser.
     append_info : list, optional
         More entries: ``"epoch_num"`` and ``"step_num"``, and one dict of numbers or Tensors by name.
     enc_key : None
@@ -42,7 +42,7 @@ class CheckpointConfig:
     enc_mode : str
         Accepted so that ported code runs; it has no meaning without `enc_key`.
     exception_save : bool, default False
-        Whether a file is written when the loop is ended by an error.
+        True to write a file when an error ends the loop.
     format : str, default "ckpt"
         Only "ckpt".
 
@@ -99,7 +99,7 @@ class CheckpointConfig:
 
 
 def _count(name: str, value: Any) -> int:
-    """A setting that counts something; None is 0."""
+    """Check a setting that is a count; None is 0."""
     if value is None:
         return 0
     if isinstance(value, bool) or not isinstance(value, int):
@@ -110,7 +110,7 @@ def _count(name: str, value: Any) -> int:
 
 
 def _appended(info: Any) -> dict[str, Any]:
-    """The entries that are written beside the network."""
+    """The entries to write beside the network."""
     found: dict[str, Any] = {}
     if not isinstance(info, list | tuple | None):
         raise TypeError(f"CheckpointConfig: append_info must be a list, got {type(info).__name__}")
@@ -137,13 +137,13 @@ class ModelCheckpoint(Callback):
     Parameters
     ----------
     prefix : str or callable, default 'CKP'
-        How file names begin. Where there are files with this prefix already, it gets a number (``CKP_1``). A function
-        of what the loop tells returns the whole name without its ending.
+        The start of file names. If files with this prefix exist, it gets a number (``CKP_1``). A function of the state
+        of the loop returns the whole name without its ending.
     directory : str, path or callable, optional
-        Where the files go, which is made; the working directory by default. A function of what the loop tells returns
-        it.
+        The folder of the files, which is created; by default the working directory. A function of the state of the loop
+        returns it.
     config : CheckpointConfig, optional
-        When, and how many.
+        The times of writing, and the number of files.
 
     Raises
     ------
@@ -192,7 +192,7 @@ class ModelCheckpoint(Callback):
 
     @property
     def latest_ckpt_file_name(self) -> str:
-        """The path of the file that was written last, or an empty text."""
+        """The path of the latest file, or an empty text."""
         return str(self.files[-1]) if self.files else ""
 
     def step_end(self, run_context: RunContext) -> None:
@@ -209,7 +209,7 @@ class ModelCheckpoint(Callback):
         self._write(run_context.original_args())
 
     def _write(self, told: Any) -> None:
-        """Write a file, unless this step has one, and remove those that are too many."""
+        """Write a file, unless this step has one, and remove files beyond the limit."""
         if told["cur_step_num"] == self._last_step:
             return
         path = self._path(told)
@@ -239,7 +239,7 @@ class ModelCheckpoint(Callback):
         return directory / f"{name}.ckpt"
 
     def _make_room(self, path: Path) -> None:
-        """Remove files, so that with the next one there are not too many."""
+        """Remove files, so that the next one does not exceed the limit."""
         self.files = [each for each in self.files if each != path and each.exists()]
         most, minutes = self._config.keep_checkpoint_max, self._config.keep_checkpoint_per_n_minutes
         gone = []
@@ -268,7 +268,7 @@ class ModelCheckpoint(Callback):
 
 
 def _free_prefix(directory: Path, prefix: str) -> str:
-    """A prefix that no checkpoint in the directory has: itself, or with the next number."""
+    """A prefix that no checkpoint in the directory has: `prefix`, or `prefix` with the next number."""
     pattern = re.compile(re.escape(prefix) + r"(?:_(\d+))?-\d+_\d+\.ckpt")
     used = [int(match[1] or 0) for name in os.listdir(directory) if (match := pattern.fullmatch(name))]
     return f"{prefix}_{max(used) + 1}" if used else prefix

@@ -10,7 +10,7 @@ __all__ = ["GraphCell", "export", "load"]
 
 
 def export(net: Any, *inputs: Any, file_name: str, file_format: str, **kwargs: Any) -> NoReturn:
-    """Refuse to write a graph of a network: there is no such file here.
+    """Refuse to write a graph of a network: dualgrad has no such files.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def export(net: Any, *inputs: Any, file_name: str, file_format: str, **kwargs: A
 
 
 def load(file_name: str, **kwargs: Any) -> NoReturn:
-    """Refuse to read a graph of a network: there is no such file here.
+    """Refuse to read a graph of a network: dualgrad has no such files.
 
     Parameters
     ----------
@@ -79,12 +79,12 @@ def load(file_name: str, **kwargs: Any) -> NoReturn:
 
 
 class GraphCell(Cell):
-    """Refused: a Cell made of a graph that `load` has read; there are no such files here.
+    """Refused: a Cell made of a graph from `load`; dualgrad has no such files.
 
     Parameters
     ----------
     graph
-        What `load` returned.
+        The result of `load`.
     **kwargs
         Other settings of MindSpore's class.
 

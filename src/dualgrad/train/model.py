@@ -20,26 +20,26 @@ __all__ = ["Model"]
 
 
 class Model:
-    """A network and all that trains and measures it.
+    """A network, with all that trains and evaluates it.
 
     Parameters
     ----------
     network : Cell
-        The network; where there is no `loss_fn`, it returns the loss.
+        The network; without `loss_fn` it returns the loss.
     loss_fn : callable, optional
         Takes the output and the label; datasets then have these two columns.
     optimizer : Optimizer, optional
-        What changes the parameters; without one `train` only computes the loss.
+        Changes the parameters; without it `train` only computes the loss.
     metrics : set of str or dict of str to Metric, optional
-        What `eval` returns.
+        The values that `eval` returns.
     eval_network : Cell, optional
-        What `eval` calls; by default the network with its loss.
+        The Cell that `eval` calls; by default the network with its loss.
     eval_indexes : list of int, optional
-        Which outputs of `eval_network` are loss, value and label; without it metrics get all outputs.
+        The positions of loss, value and label among the outputs of `eval_network`; by default metrics get all outputs.
     amp_level, boost_level : str, default 'O0'
         As in `build_train_network`.
     loss_scale_manager : LossScaleManager, optional
-        How the loss is scaled.
+        The scale of the loss.
     keep_batchnorm_fp32 : bool, optional
         Accepted so that ported code runs; no type is narrowed.
 
@@ -48,7 +48,7 @@ class Model:
     TypeError
         If an argument is of the wrong kind.
     ValueError
-        If metrics have nothing to evaluate, `eval_indexes` are not three, or a loss is scaled for no optimiser.
+        If metrics have nothing to evaluate, `eval_indexes` are not three, or a loss is scaled without optimiser.
 
     Examples
     --------
@@ -102,7 +102,7 @@ class Model:
         self._eval_network, self._eval_indexes = self._evaluated(eval_network, eval_indexes)
 
     def _evaluated(self, network: Cell | None, indexes: list[int] | None) -> tuple[Cell | None, list[int] | None]:
-        """What `eval` calls, and which of its outputs are loss, value and label."""
+        """The Cell that `eval` calls, and the positions of loss, value and label among its outputs."""
         if indexes is not None and (not isinstance(indexes, list) or len(indexes) != 3):
             raise ValueError(f"Model: eval_indexes are the places of loss, value and label; got {indexes!r}")
         if network is not None or not self._metrics:
@@ -113,17 +113,17 @@ class Model:
 
     @property
     def train_network(self) -> Cell:
-        """What a step of training calls: network, loss and optimiser."""
+        """The Cell that a training step calls: network, loss and optimiser."""
         return self._train_network
 
     @property
     def predict_network(self) -> Cell:
-        """What `predict` calls: the network."""
+        """The Cell that `predict` calls: the network."""
         return self._network
 
     @property
     def eval_network(self) -> Cell | None:
-        """What `eval` calls."""
+        """The Cell that `eval` calls."""
         return self._eval_network
 
     # Training.
@@ -148,16 +148,16 @@ class Model:
         callbacks : Callback or list of Callback, optional
             Called before and after the whole, each epoch and each step.
         dataset_sink_mode, sink_size
-            Accepted so that ported code runs; every batch is one step, as MindSpore does it on a CPU.
+            Accepted so that ported code runs; every batch is one step, as in MindSpore on a CPU.
         initial_epoch : int, default 0
-            How many epochs were made before.
+            The number of epochs before.
 
         Raises
         ------
         TypeError
             If an argument is of the wrong kind.
         ValueError
-            If there is no epoch or no batch to train with, or a batch has the wrong number of columns.
+            If no epoch or no batch remains to train with, or a batch has the wrong number of columns.
         """
         self._run("Model.train", epoch, train_dataset, callbacks, initial_epoch, sink_size, None, 1)
 
@@ -175,17 +175,17 @@ class Model:
     ) -> None:
         """Run epochs of training, and evaluate after some of them.
 
-        Callbacks find the values of the metrics, and the mean loss as ``eval_loss``, under ``eval_results`` when an
-        epoch ends.
+        When an epoch ends, callbacks find the values of the metrics, and the mean loss as ``eval_loss``, under
+        ``eval_results``.
 
         Parameters
         ----------
         epoch, train_dataset, callbacks, dataset_sink_mode, sink_size, initial_epoch
             As in `train`.
         valid_dataset : Dataset, optional
-            What is evaluated.
+            The batches for evaluation.
         valid_frequency : int or list of int, default 1
-            After how many epochs, or after which.
+            The number of epochs between evaluations, or the numbers of the epochs to evaluate.
         valid_dataset_sink_mode
             As `dataset_sink_mode`.
 
@@ -194,7 +194,7 @@ class Model:
         TypeError
             If an argument is of the wrong kind.
         ValueError
-            As in `train`; and if there is a `valid_dataset`, and the model has no metrics.
+            As in `train`; and if there is a `valid_dataset`, but the model has no metrics.
         """
         if valid_dataset is not None and not self._metrics:
             raise ValueError("Model.fit: got a valid_dataset, and the model has no metrics; give Model some")
@@ -209,7 +209,7 @@ class Model:
     def _run(
         self, where: str, epoch: int, data: Any, callbacks: Any, first: int, sink_size: int, valid: Any, frequency: Any
     ) -> None:
-        """The loop over epochs."""
+        """Run the loop over epochs."""
         for name, value in (("epoch", epoch), ("initial_epoch", first), ("sink_size", sink_size)):
             if isinstance(value, bool) or not isinstance(value, int):
                 raise TypeError(f"{where}: {name} must be an int, got {type(value).__name__}")
@@ -237,7 +237,7 @@ class Model:
             call(listeners, "train", "end", context)
 
     def _run_epoch(self, where: str, data: Any, told: Any, listeners: CallbackManager, context: RunContext) -> None:
-        """The loop over the batches of an epoch."""
+        """Run the loop over the batches of an epoch."""
         for batch in data.create_tuple_iterator(num_epochs=1):
             if self._loss_fn is not None and len(batch) != 2:
                 raise ValueError(f"{where}: a batch has {len(batch)} columns; with a loss_fn there must be two")
@@ -251,7 +251,7 @@ class Model:
                 break
 
     def _told(self, where: str, mode: str, data: Any, callbacks: Any) -> InternalCallbackParam:
-        """What the loop tells its callbacks at the start."""
+        """The state of the loop for its callbacks, at the start."""
         if not isinstance(data, Dataset):
             raise TypeError(f"{where}: expected a dataset, got {type(data).__name__}; see dualgrad.dataset")
         batches = data.get_dataset_size()
@@ -277,7 +277,7 @@ class Model:
     # Evaluation.
 
     def eval(self, valid_dataset: Dataset, callbacks: Any = None, dataset_sink_mode: bool = False) -> dict[str, Any]:
-        """Measure the network.
+        """Evaluate the network.
 
         Parameters
         ----------
@@ -306,7 +306,7 @@ class Model:
         return told.metrics
 
     def _evaluate(self, data: Any, told: Any, listeners: CallbackManager, loss: Loss | None) -> None:
-        """The loop over batches; the values of the metrics are told at its end."""
+        """Run the loop over batches; its end stores the values of the metrics."""
         if self._eval_network is None or not self._metrics:
             raise ValueError("Model.eval: the model has no metrics; give Model some")
         told.update(eval_network=self._eval_network, valid_dataset=data)
@@ -332,7 +332,7 @@ class Model:
         call(listeners, "eval", "end", context)
 
     def _measure(self, outputs: Any, loss: Loss | None) -> None:
-        """Give the outputs of a batch to the metrics."""
+        """Update the metrics with the outputs of a batch."""
         outputs = (outputs,) if isinstance(outputs, Tensor) else outputs
         if not isinstance(outputs, tuple):
             raise TypeError(f"Model.eval: eval_network must return Tensors, got {type(outputs).__name__}")
@@ -361,19 +361,19 @@ class Model:
     # Prediction.
 
     def predict(self, *predict_data: Any, backend: str | None = None) -> Any:
-        """Call the network, as it is when it is not trained.
+        """Call the network, in evaluation mode.
 
         Parameters
         ----------
         *predict_data
             Its inputs.
         backend : None
-            Accepted so that ported code runs; there is no other.
+            Accepted so that ported code runs; only None is supported.
 
         Returns
         -------
         object
-            What the network returns.
+            The result of the network.
 
         Raises
         ------
@@ -387,7 +387,7 @@ class Model:
 
 
 def _set_mode(network: Cell, training: bool) -> None:
-    """Have a network train or not; where it is so already, nothing is visited."""
+    """Set or unset training mode; if it is set as wanted, this visits nothing."""
     if network.training is not training or _differs(network.cells(), training):
         network.set_train(training)
 

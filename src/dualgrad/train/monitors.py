@@ -1,4 +1,4 @@
-"""Callbacks that watch a loop: they print, keep what came, stop it, or change the learning rate."""
+"""Callbacks that watch a loop: they print, keep results, stop it, or change the learning rate."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ __all__ = [
 
 
 def loss_of(outputs: Any) -> float | None:
-    """The loss among the outputs of a step, as a number: the first output, or its mean. None if there is no tensor."""
+    """The loss among the outputs of a step, as a number: the first output, or its mean. None if it is not a tensor."""
     first = outputs[0] if isinstance(outputs, tuple | list) and outputs else outputs
     return float(np.mean(first.asnumpy())) if isinstance(first, Tensor) else None
 
 
-_handle_loss = loss_of  # the name that it has in MindSpore
+_handle_loss = loss_of  # MindSpore's private name
 
 
 def _count(what: str, value: Any, least: int = 0) -> int:
@@ -45,17 +45,17 @@ def _count(what: str, value: Any, least: int = 0) -> int:
 
 
 class LossMonitor(Callback):
-    """Print the loss, and end training where it is not finite.
+    """Print the loss, and end training if it is not finite.
 
     Parameters
     ----------
     per_print_times : int, default 1
-        A line comes after each `per_print_times` steps; 0 prints none.
+        The number of steps between lines; 0 prints none.
 
     Raises
     ------
     TypeError
-        If it is no int.
+        If it is not an int.
     ValueError
         If it is negative; in training, when the loss is nan or infinite.
 
@@ -102,14 +102,14 @@ class LossMonitor(Callback):
 
 
 class TimeMonitor(Callback):
-    """Print the time that each epoch has taken.
+    """Print the duration of each epoch.
 
     Parameters
     ----------
     data_size : int, optional
-        The number of steps in an epoch, where the loop does not say it.
+        The number of steps in an epoch, if the loop does not provide it.
     data_time : bool, default False
-        Whether the time between the steps is given too, in which the loop fetches data.
+        True to report the time between the steps, too, in which the loop fetches data.
 
     Raises
     ------
@@ -201,7 +201,7 @@ class History(Callback):
 
 
 def _rate_of(where: str, told: Any) -> Parameter:
-    """The learning rate of the optimiser, which has to be one that can be set."""
+    """The learning rate of the optimiser; an error if it cannot be set."""
     optimizer = told.get("optimizer")
     if optimizer is None:
         optimizer = getattr(told.get("train_network"), "optimizer", None)
@@ -259,7 +259,7 @@ _SMALLER_IS_BETTER = ("eval_loss", "loss", "mae", "mse", "rmse", "perplexity", "
 
 
 class _Watch(Callback):
-    """Base of the callbacks that act when a number has not improved for some epochs."""
+    """Base of the callbacks that act if a number has not improved for some epochs."""
 
     def __init__(self, monitor: str, mode: str, min_delta: float, patience: int, verbose: bool) -> None:
         name = type(self).__name__
@@ -282,7 +282,7 @@ class _Watch(Callback):
         self.wait = 0
 
     def _value(self, told: Any) -> float | None:
-        """The number that is watched, after an epoch in which it was computed."""
+        """The watched number, after an epoch that computed it."""
         results = {"loss": loss_of(told.get("net_outputs")), **told.get("eval_results", {})}
         value = results.get(self.monitor)
         if value is None:
@@ -304,19 +304,19 @@ class EarlyStopping(_Watch):
     Parameters
     ----------
     monitor : str, default 'eval_loss'
-        'loss', which is that of the last step of an epoch; in `Model.fit` also 'eval_loss' and the names of metrics.
+        'loss', the loss of the last step of an epoch; in `Model.fit` also 'eval_loss' and the names of metrics.
     min_delta : float, default 0
-        What counts as improvement.
+        The smallest improvement that counts.
     patience : int, default 0
-        Training ends after so many epochs in a row without improvement; 0 counts as 1.
+        The number of epochs without improvement after which training ends; 0 counts as 1.
     verbose : bool, default False
-        Whether it is printed.
+        True to print it.
     mode : str, default 'auto'
-        'min' or 'max' is better; 'auto' knows losses, errors and distances, of which less is better.
+        'min' if smaller is better, 'max' if larger is better; 'auto' takes 'min' for losses, errors and distances.
     baseline : float, optional
-        A value that has to be reached before anything counts as improvement.
+        A value to reach before anything counts as improvement.
     restore_best_weights : bool, default False
-        Whether the network gets the weights of its best epoch when training is ended here.
+        True to restore the weights of the best epoch when this ends training.
 
     Raises
     ------
@@ -388,17 +388,17 @@ class ReduceLROnPlateau(_Watch):
     monitor : str, default 'eval_loss'
         As in `EarlyStopping`.
     factor : float, default 0.1
-        What the rate is multiplied by; from 0 to below 1.
+        The factor of the rate; from 0 to below 1.
     patience : int, default 10
-        The rate is reduced after so many epochs in a row without improvement; 0 counts as 1.
+        The number of epochs without improvement after which the rate is reduced; 0 counts as 1.
     verbose : bool, default False
-        Whether it is printed.
+        True to print it.
     mode : str, default 'auto'
         As in `EarlyStopping`.
     min_delta : float, default 1e-4
-        What counts as improvement.
+        The smallest improvement that counts.
     cooldown : int, default 0
-        For so many epochs after a reduction nothing is counted.
+        The number of epochs after a reduction that do not count.
     min_lr : float, default 0
         The rate does not fall below it.
 

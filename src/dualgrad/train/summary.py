@@ -1,4 +1,4 @@
-"""Numbers that a loop keeps in a file, step by step: one line of JSON for each."""
+"""Write numbers of a loop to a file, step by step: one line of JSON for each."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class SummaryRecord:
     Parameters
     ----------
     log_dir : str or path
-        The folder, which is made.
+        The folder, which is created.
     file_prefix, file_suffix : str, optional
-        What the name of the file, the time of its making, begins and ends with.
+        Prefix and suffix of the name of the file, which is the time of its creation.
     num_process, network, max_file_size, raise_exception, export_options
         Accepted so that ported code runs; graphs are not written.
 
@@ -72,7 +72,7 @@ class SummaryRecord:
         self.close()
 
     def set_mode(self, mode: str) -> None:
-        """Say that values are of 'train' or 'eval' from now on; those of evaluation are marked so."""
+        """Set the mode of further values, 'train' or 'eval'; values of evaluation are marked."""
         if not one_of(mode, ("train", "eval")):
             raise ValueError(f"SummaryRecord.set_mode: got {mode!r}; expected 'train' or 'eval'")
         self._mode = mode
@@ -83,18 +83,18 @@ class SummaryRecord:
         Parameters
         ----------
         plugin : str
-            'scalar', or 'tensor' and 'histogram', whose numbers are written whole. Images and graphs are refused.
+            'scalar', or 'tensor' and 'histogram', whose numbers are written whole. Images and graphs raise an error.
         name : str
-            What it is called.
+            The name of the value.
         value : Tensor, array or number
             For a scalar a single number.
 
         Raises
         ------
         TypeError
-            If it is no number or Tensor.
+            If it is not a number or Tensor.
         ValueError
-            If the plugin is not supported, or a scalar is not single.
+            If the plugin is not supported, or a scalar is not a single number.
         """
         if not one_of(plugin, ("scalar", "tensor", "histogram")):
             raise ValueError(
@@ -117,7 +117,7 @@ class SummaryRecord:
         return True
 
     def flush(self) -> None:
-        """Have the file hold all lines."""
+        """Write all lines to the file."""
         self._file.flush()
 
     def close(self) -> None:
@@ -131,11 +131,11 @@ class SummaryCollector(Callback):
     Parameters
     ----------
     summary_dir : str or path
-        The folder, which is made.
+        The folder, which is created.
     collect_freq : int, default 10
-        After how many steps a line comes.
+        The number of steps between lines.
     num_process, collect_specified_data, keep_default_action, custom_lineage_data, collect_tensor_freq, max_file_size
-        Accepted so that ported code runs; the loss is what is kept.
+        Accepted so that ported code runs; only the loss is kept.
     export_options : dict, optional
         As above.
 

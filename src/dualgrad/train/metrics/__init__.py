@@ -1,4 +1,4 @@
-"""Metrics: what a network is measured by, over all batches of a dataset."""
+"""Metrics: measures of a network over all batches of a dataset."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def get_metric_fn(name: str, *args: Any, **kwargs: Any) -> Metric:
 
 
 def get_metrics(metrics: Any) -> dict[str, Metric]:
-    """Read what a user gives as metrics.
+    """Read the user's metrics.
 
     Parameters
     ----------

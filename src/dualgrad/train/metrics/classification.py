@@ -1,8 +1,8 @@
-"""Metrics of classes: how many of them are right.
+"""Metrics of classes: measures of right predictions.
 
-With ``eval_type='classification'`` a network gives scores of shape (N, C), of which the largest names the class, and
-labels are class numbers (N,) or one-hot rows (N, C); axes behind the second one are more samples. With 'multilabel'
-both are zeros and ones of shape (N, C).
+With ``eval_type='classification'`` a network gives scores of shape (N, C), of which the largest names the class. Labels
+are class numbers (N,) or one-hot rows (N, C); axes behind the second are more samples. With 'multilabel' both are zeros
+and ones of shape (N, C).
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class EvaluationBase(Metric):
         self.clear()
 
     def _hits(self, inputs: tuple[Any, ...]) -> tuple[np.ndarray, np.ndarray]:
-        """Which classes were predicted and which are right, as zeros and ones of shape (samples, classes)."""
+        """The predicted and the right classes, as zeros and ones of shape (samples, classes)."""
         scores, labels = self._arrays(inputs, 2)
         if scores.ndim < 2:
             raise ValueError(f"{self._name}: expected values of shape (samples, classes), got {scores.shape}")
@@ -84,12 +84,12 @@ class EvaluationBase(Metric):
 
 
 class Accuracy(EvaluationBase):
-    """The share of samples whose class, or with 'multilabel' all of whose labels, are right.
+    """The share of samples whose class is right, or with 'multilabel' all of whose labels are right.
 
     Parameters
     ----------
     eval_type : str, default 'classification'
-        Or 'multilabel'. ``update(x, y)`` takes scores and labels, as the head of this module says.
+        Or 'multilabel'. ``update(x, y)`` takes scores and labels, as in the docstring of this module.
 
     Raises
     ------
@@ -150,12 +150,12 @@ class _Share(EvaluationBase):
 
 
 class Precision(_Share):
-    """The share of right predictions among those of each class.
+    """The share of right predictions among all predictions of each class.
 
     Parameters
     ----------
     eval_type : str, default 'classification'
-        Or 'multilabel'. ``update(x, y)`` takes scores and labels, as the head of this module says.
+        Or 'multilabel'. ``update(x, y)`` takes scores and labels, as in the docstring of this module.
 
     Raises
     ------
@@ -179,7 +179,7 @@ class Recall(_Share):
     Parameters
     ----------
     eval_type : str, default 'classification'
-        Or 'multilabel'. ``update(x, y)`` takes scores and labels, as the head of this module says.
+        Or 'multilabel'. ``update(x, y)`` takes scores and labels, as in the docstring of this module.
 
     Raises
     ------
@@ -203,7 +203,7 @@ class Fbeta(EvaluationBase):
     Parameters
     ----------
     beta : float
-        β, positive: how much more recall counts than precision. ``update(x, y)`` takes scores and labels.
+        β, positive: the weight of recall against precision. ``update(x, y)`` takes scores and labels.
 
     Raises
     ------
@@ -256,7 +256,7 @@ class F1(Fbeta):
 
 
 class TopKCategoricalAccuracy(Metric):
-    """The share of samples whose class is among those of the k largest scores.
+    """The share of samples whose class has one of the k largest scores.
 
     Parameters
     ----------
@@ -266,7 +266,7 @@ class TopKCategoricalAccuracy(Metric):
     Raises
     ------
     TypeError
-        If it is no int.
+        If it is not an int.
     ValueError
         If it is less than 1.
 

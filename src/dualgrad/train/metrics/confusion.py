@@ -1,4 +1,4 @@
-"""Confusion matrices: how often each class was taken for each other, and the rates that follow from the counts."""
+"""Confusion matrices: counts of predicted classes for each true class, and the rates that follow."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["ConfusionMatrix", "ConfusionMatrixMetric"]
 
 
 class ConfusionMatrix(Metric):
-    """How many samples of each class (rows) were given to each class (columns).
+    """The number of samples of each class (rows) for each predicted class (columns).
 
     Parameters
     ----------
@@ -23,10 +23,10 @@ class ConfusionMatrix(Metric):
         The number of classes.
     normalize : str, default 'no_norm'
         'no_norm' for counts; 'target', 'prediction' or 'all' for shares of the sum of a row, of a column, or of all.
-        Where that sum is zero, the shares are.
+        Shares of a zero sum are zero.
     threshold : float, default 0.5
-        ``update(x, y)`` takes class numbers y of shape (N, ...) and for x class numbers of the same shape; or floats of
-        that shape, which are class 1 from the threshold on; or scores (N, C, ...), the largest of which counts.
+        ``update(x, y)`` takes class numbers y of shape (N, ...). For x it takes class numbers of the same shape; floats
+        of this shape, which are class 1 from the threshold on; or scores (N, C, ...), the largest of which counts.
 
     Raises
     ------
@@ -164,16 +164,16 @@ class ConfusionMatrixMetric(Metric):
     Parameters
     ----------
     skip_channel : bool, default True
-        Whether the first class, often the background, does not count where there are several.
+        True to leave out the first of several classes, which is often the background.
     metric_name : str, default 'sensitivity'
         The rate: sensitivity, specificity, precision, negative predictive value, miss rate, fall out, false discovery
         rate, false omission rate, prevalence threshold, threat score, accuracy, balanced accuracy, f1 score, matthews
         correlation coefficient, fowlkes mallows index, informedness or markedness; or a short name such as 'tpr'.
     calculation_method : bool, default False
-        Whether each class of each sample has a rate of its own, whose mean is the result: first over the classes, then
-        over the samples, without those that have none. Otherwise all decisions are counted together.
+        True if each class of each sample has a rate of its own, and the result is their mean: first over the classes,
+        then over the samples, without undefined rates. Otherwise all decisions are counted together.
     decrease : str, default 'mean'
-        With `calculation_method` only 'mean'; otherwise there is nothing to reduce.
+        With `calculation_method` only 'mean'; otherwise without effect.
 
     Returns
     -------

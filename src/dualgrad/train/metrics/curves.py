@@ -1,4 +1,4 @@
-"""Receiver operating characteristics: what each threshold of a score finds and what it mistakes, and areas below."""
+"""Receiver operating characteristics: shares of true and false positives by threshold, and areas below curves."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ class ROC(Metric):
     class_num : int, optional
         The number of classes of scores (N, C).
     pos_label : int, optional
-        The label of the class that is looked for, with scores of one class; 1 by default.
+        The label of the class to find, with scores of one class; 1 by default.
 
     Returns
     -------
     tuple
         `eval` gives ``(fpr, tpr, thresholds)``: arrays, or lists of an array for each class. Thresholds fall; the first
-        one is 1 above the largest score, where nothing is found.
+        is 1 above the largest score, where nothing is positive.
 
     Raises
     ------
     ValueError
-        In `update`, if shapes do not fit, or not the number of classes; in `eval`, if all samples are of one class.
+        In `update`, if shapes or the number of classes do not fit; in `eval`, if all samples are of one class.
 
     Examples
     --------
@@ -112,19 +112,19 @@ def auc(x: Any, y: Any, reorder: bool = False) -> float:
     Parameters
     ----------
     x, y : numpy.ndarray or list
-        Places and values, of shape (N,), at least two.
+        Positions and values, of shape (N,), at least two.
     reorder : bool, default False
-        Whether points are brought into the order of their places first. Otherwise places must rise or fall.
+        True to sort points by position first. Otherwise positions must rise or fall.
 
     Returns
     -------
     float
-        Positive for positive values, also where places fall.
+        Positive for positive values, also if positions fall.
 
     Raises
     ------
     ValueError
-        If shapes do not fit, or places neither rise nor fall.
+        If shapes do not fit, or positions neither rise nor fall.
 
     Examples
     --------

@@ -43,7 +43,7 @@ class _Error(Metric):
 class MAE(_Error):
     """Mean absolute error: for each sample Σ|x − y| over its entries, and the mean over the samples.
 
-    ``update(x, y)`` takes values and labels of one shape, whose first axis counts the samples.
+    ``update(x, y)`` takes values and labels of one shape, whose first axis is the batch axis.
 
     Examples
     --------
@@ -59,7 +59,7 @@ class MAE(_Error):
 class MSE(_Error):
     """Mean squared error: for each sample Σ(x − y)² over its entries, and the mean over the samples.
 
-    ``update(x, y)`` takes values and labels of one shape, whose first axis counts the samples.
+    ``update(x, y)`` takes values and labels of one shape, whose first axis is the batch axis.
 
     Examples
     --------
@@ -109,7 +109,7 @@ class Loss(Metric):
 
 
 class Perplexity(Metric):
-    """How many classes a network hesitates between: the exponential of the mean of -log p, p being that of the label.
+    """Perplexity of a network: the exponential of the mean of -log p, with p the probability of the label.
 
     ``update(x, y)`` takes probabilities of shape (..., C) and class numbers of shape (...). A probability below 1e-10
     counts as 1e-10.
@@ -122,7 +122,7 @@ class Perplexity(Metric):
     Raises
     ------
     TypeError
-        If it is no int.
+        If it is not an int.
 
     Examples
     --------

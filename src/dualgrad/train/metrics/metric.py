@@ -1,4 +1,4 @@
-"""The base of the metrics: numbers that are gathered batch by batch."""
+"""The base of the metrics: numbers collected batch by batch."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Metric", "rearrange_inputs"]
 
 
 def rearrange_inputs(func: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorate `update` of a metric, so that it takes the inputs that `Metric.set_indexes` chooses.
+    """Decorate `update` of a metric, so that it takes the inputs chosen by `Metric.set_indexes`.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def rearrange_inputs(func: Callable[..., Any]) -> Callable[..., Any]:
 class Metric:
     """Base of the metrics. A derived class defines `clear`, `update` and `eval`.
 
-    ``metric(*inputs)`` is the value of the inputs alone.
+    ``metric(*inputs)`` is the value for these inputs alone.
 
     Examples
     --------
@@ -68,11 +68,11 @@ class Metric:
 
     @property
     def indexes(self) -> list[int] | None:
-        """Which inputs `update` takes, in which order; None for all of them."""
+        """The inputs that `update` takes, in this order; None for all inputs."""
         return getattr(self, "_indexes", None)
 
     def set_indexes(self, indexes: list[int]) -> Any:
-        """Choose the inputs of `update`, where it is decorated with `rearrange_inputs`; return this metric."""
+        """Choose the inputs of `update`, if it is decorated with `rearrange_inputs`; return this metric."""
         if not isinstance(indexes, list) or not all(isinstance(k, int) for k in indexes):
             raise ValueError(f"{type(self).__name__}.set_indexes: expected a list of ints, got {indexes!r}")
         self._indexes = indexes
@@ -87,7 +87,7 @@ class Metric:
         raise TypeError(f"{type(self).__name__}: expected a Tensor, an array or a list, got {type(data).__name__}")
 
     def _arrays(self, inputs: tuple[Any, ...], count: int) -> list[np.ndarray]:
-        """The inputs of `update` as arrays, of which there must be so many."""
+        """The inputs of `update` as arrays; an error if there are not `count`."""
         if len(inputs) != count:
             raise ValueError(f"{type(self).__name__}.update: expected {count} inputs, got {len(inputs)}")
         return [self._convert_data(entry) for entry in inputs]

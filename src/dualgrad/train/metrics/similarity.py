@@ -1,4 +1,4 @@
-"""Metrics of how much alike things are: rows of a matrix, and regions of images."""
+"""Metrics of similarity: of rows of a matrix, and of regions of images."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class CosineSimilarity(Metric):
     reduction : str, default 'none'
         'none' for a matrix, 'sum' or 'mean' for the sum or mean of each of its rows.
     zero_diagonal : bool, default True
-        Whether the similarity of a row and itself is set to zero, before a reduction. ``update(x)`` takes rows (N, D).
+        True to set the similarity of a row with itself to zero, before a reduction. ``update(x)`` takes rows (N, D).
 
     Raises
     ------
@@ -78,7 +78,7 @@ class Dice(Metric):
     Parameters
     ----------
     smooth : float, default 1e-5
-        What is added to the denominator, positive. ``update(x, y)`` takes values and labels of one shape.
+        Added to the denominator, positive. ``update(x, y)`` takes values and labels of one shape.
 
     Raises
     ------
