@@ -1,7 +1,7 @@
-"""What ported code imports from ``common``: the same objects as at the top of the package.
+"""Names that ported code imports from ``common``: the same objects as at the top of the package.
 
-`dualgrad.common.dtype`, `.parameter` and `.tensor` are not copies but the very modules of these names one
-level up: types are compared by identity, so there must be only one of each.
+`dualgrad.common.dtype`, `.parameter` and `.tensor` are the modules of these names one level up, not copies: types are
+compared by identity, so each must exist once only.
 """
 
 import sys
@@ -13,7 +13,7 @@ from dualgrad.parameter import Parameter, ParameterTuple
 from dualgrad.random import get_seed, set_seed
 from dualgrad.tensor import Tensor
 
-# By way of `sys.modules`, since `dualgrad.tensor` as an attribute is the function of that name.
+# By way of `sys.modules`, since the attribute `dualgrad.tensor` is the function of this name.
 dtype: ModuleType = sys.modules["dualgrad.dtype"]
 parameter: ModuleType = sys.modules["dualgrad.parameter"]
 tensor: ModuleType = sys.modules["dualgrad.tensor"]

@@ -1,4 +1,4 @@
-"""What ported code imports from ``common._grad_function``: `dualgrad.Function` under the name that it has there."""
+"""`dualgrad.Function` under the name that ported code imports from ``common._grad_function``."""
 
 from dualgrad.transforms.custom import Function
 

@@ -1,4 +1,4 @@
-"""Initial values: what ported code imports from ``common.initializer``."""
+"""Initial values: names that ported code imports from ``common.initializer``."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def initializer(init: Any, shape: int | Sequence[int] | None = None, dtype: Any 
         'he_uniform', 'he_normal', 'variancescaling', 'orthogonal', 'identity', 'dirac'), a number to fill the
         tensor with, an initialiser, or the values themselves; a Tensor or array keeps its own type.
     shape : int or sequence of int, optional
-        May be left out only where `init` has a shape of its own.
+        May be omitted only if `init` has a shape of its own.
     dtype : type, default float32
         The type of the result.
 

@@ -1,4 +1,4 @@
-"""Classes of sparse tensors, which dualgrad has none of: errors that say what to do."""
+"""Classes of sparse tensors, which dualgrad lacks: errors that say what to do."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["COOTensor", "CSRTensor", "RowTensor"]
 
 
 class _Refused:
-    """The base of classes that refuse to be made: `_matrix` is what to make instead."""
+    """The base of classes that raise an error when called: `_matrix` names a replacement."""
 
     _matrix: str
 

@@ -1,18 +1,18 @@
-"""`import mindspore` means dualgrad, in a program that asks for it.
+"""`import mindspore` means dualgrad, in a program that requests it.
 
-There are two ways to ask::
+There are two ways to request it::
 
     python -m dualgrad.mindspore script.py arguments   # the program stays as it is
 
     import dualgrad.mindspore                          # first thing in a program
 
-From then on `mindspore` and its submodules (`mindspore.nn`, `mindspore.ops.functional`, `mindspore.common.api` ...)
-are views of dualgrad: ``mindspore.Tensor is dualgrad.Tensor``. Nothing else installs them, and a MindSpore that has
-been imported already is an error. Processes that a program starts have to ask again.
+From then on `mindspore` and its submodules (`mindspore.nn`, `mindspore.ops.functional`, `mindspore.common.api` ...) are
+views of dualgrad: ``mindspore.Tensor is dualgrad.Tensor``. Nothing else installs them, and a MindSpore that is already
+imported is an error. Processes that a program starts must request it again.
 
-A name that dualgrad lacks raises `AttributeError` where it is used, and the error names the nearest ones. ``from
-mindspore.nn import Lacking`` alone is no use of the name: it gives a placeholder that raises when it is called, when
-its attributes are read or when a class derived from it is called. ``hasattr(mindspore.nn, "Lacking")`` is False.
+Using a name that dualgrad lacks raises `AttributeError`, and the error names the nearest names.
+``from mindspore.nn import Lacking`` alone does not use the name. It gives a placeholder that raises when it is called,
+when its attributes are read or when a class derived from it is called. ``hasattr(mindspore.nn, "Lacking")`` is False.
 
 Examples
 --------

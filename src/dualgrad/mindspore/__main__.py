@@ -1,6 +1,6 @@
 """Run a program whose `import mindspore` means dualgrad: `python -m dualgrad.mindspore script.py arguments`.
 
-``-m module`` in place of the script runs a module, as Python itself does it.
+``-m module`` in place of the script runs a module, as with Python itself.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Run a program in which `import mindspore` means dualgrad."""
 
 
 def main(arguments: list[str]) -> int:
-    """Run what the arguments name; returns the exit status where it was not run."""
+    """Run the script or module of the arguments; return the exit status."""
     if arguments[:1] in (["-h"], ["--help"]):
         print(_USAGE)
         return 0

@@ -1,4 +1,4 @@
-"""The modules of the alias, and the finder that Python asks for them."""
+"""The modules of the alias, and the import finder for them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["AliasModule", "install", "uninstall"]
 
 _ROOT = "mindspore"
 _EXTENDED = "_ext"
-_VERSION = "2.10.0"  # the version of MindSpore whose names and keywords are followed
+_VERSION = "2.10.0"  # the version of MindSpore whose names and keywords this follows
 
 
 def _path_of(name: str) -> str:
@@ -32,12 +32,12 @@ def _name_of(path: str) -> str:
 
 
 def _sources_of(path: str) -> list[ModuleType]:
-    """The modules of dualgrad that have the names of a module, as far as they exist."""
+    """The existing modules of dualgrad that have the names of a module."""
     return [import_module(name) for name in MODULES[path] if _exists(name)]
 
 
 def _exists(name: str) -> bool:
-    """Whether there is a module of this name. The folders on the way to it are imported."""
+    """True if a module of this name exists. The packages above it are imported."""
     parent = name.rpartition(".")[0]
     if name in sys.modules:
         return True
@@ -47,7 +47,7 @@ def _exists(name: str) -> bool:
 
 
 def _offered(source: ModuleType, name: str) -> bool:
-    """Whether a module defines a name itself: what it only imports from elsewhere is no name of it."""
+    """True if a module defines a name itself, rather than importing it from elsewhere."""
     if name in getattr(source, "__all__", ()):
         return True
     value = vars(source).get(name)
@@ -55,7 +55,7 @@ def _offered(source: ModuleType, name: str) -> bool:
 
 
 def _looked_up(path: str, name: str) -> tuple[Any] | None:
-    """What a module offers under a name, as the only entry of a tuple; None if there is nothing."""
+    """Look up a name in a module; the result is the only entry of a tuple, or None if there is nothing."""
     if name[:2] == "__":
         return None
     if target := RENAMED.get(f"{path}.{name}".lstrip(".")):
@@ -65,19 +65,19 @@ def _looked_up(path: str, name: str) -> tuple[Any] | None:
     for source in _sources_of(path):
         if _offered(source, name):
             return (getattr(source, name),)
-    if name.endswith(_EXTENDED) and path.startswith("ops."):  # MindSpore's own names of what `mint` offers
+    if name.endswith(_EXTENDED) and path.startswith("ops."):  # MindSpore's own names of functions in `mint`
         return _looked_up("mint", name.removesuffix(_EXTENDED))
     return None
 
 
 @functools.cache
 def _type(name: str) -> Placeholder:
-    """The placeholder for a type: one object, since types are compared."""
+    """The placeholder for a type: a single object, since types are compared."""
     return Placeholder(f"{_ROOT}.{name}", _lacking("", name))
 
 
 def _found(target: str) -> Any:
-    """The object of a dotted name: the longest part that is a module, and attributes."""
+    """The object of a dotted name: the longest module, then attributes."""
     module, _, rest = target.rpartition(".")
     while not _exists(module):
         module, _, name = module.rpartition(".")
@@ -89,7 +89,7 @@ def _found(target: str) -> Any:
 
 
 def _public_names(path: str) -> list[str]:
-    """The names that a module offers to star imports, `dir` and suggestions."""
+    """The names of a module for star imports, `dir` and suggestions."""
     found: dict[str, None] = {}
     for source in _sources_of(path):
         found.update(dict.fromkeys(getattr(source, "__all__", ())))
@@ -99,7 +99,7 @@ def _public_names(path: str) -> list[str]:
 
 def _lacking(path: str, name: str) -> str:
     """The text of the error for a name that does not exist."""
-    import difflib  # takes time to import, and a name that does not exist is rare
+    import difflib  # slow to import, and a name that does not exist is rare
 
     text = f"{_name_of(path)}.{name}: dualgrad has no such name."
     if path in MODULES:
@@ -112,7 +112,7 @@ def _lacking(path: str, name: str) -> str:
 
 
 class AliasModule(ModuleType):
-    """A module of the alias. A name is looked up in dualgrad when it is first asked for, and is kept."""
+    """A module of the alias. A name is looked up in dualgrad on first use, and is kept."""
 
     def __getattr__(self, name: str) -> Any:
         path = _path_of(self.__name__)
@@ -128,8 +128,8 @@ class AliasModule(ModuleType):
         return found[0]
 
     def __setattr__(self, name: str, value: object) -> None:
-        # Python gives each imported submodule to the module above. A placeholder is none: `hasattr` stays False. A file
-        # does not stand in the way of what it defines under its own name.
+        # Python assigns each imported submodule to the module above. A placeholder is left out: `hasattr` stays False.
+        # A file does not hide the object that it defines under its own name.
         if isinstance(value, Placeholder):
             return
         path = _path_of(self.__name__)
@@ -142,7 +142,7 @@ class AliasModule(ModuleType):
 
 
 class _Finder:
-    """Finds `mindspore` and everything below it. What the table does not have is a placeholder."""
+    """Finds `mindspore` and everything below it. Modules outside of the table are placeholders."""
 
     def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> Any:
         if name != _ROOT and not name.startswith(f"{_ROOT}."):
@@ -167,17 +167,17 @@ _FINDER = _Finder()
 
 
 def _loaded() -> list[str]:
-    """The modules called `mindspore` that Python holds."""
+    """The modules called `mindspore` that Python has loaded."""
     return [name for name in sys.modules if name == _ROOT or name.startswith(f"{_ROOT}.")]
 
 
 def install() -> None:
-    """Have `import mindspore` mean dualgrad. Importing `dualgrad.mindspore` has done it already.
+    """Make `import mindspore` mean dualgrad. Importing `dualgrad.mindspore` has done it already.
 
     Raises
     ------
     ImportError
-        If another `mindspore` has been imported: part of the program would go on with it.
+        If another `mindspore` has been imported: part of the program would continue with it.
 
     Examples
     --------
@@ -201,7 +201,7 @@ def install() -> None:
 
 
 def uninstall() -> None:
-    """Take `mindspore` back, for example after a test. Modules that were imported meanwhile keep their names.
+    """Undo `install`, for example after a test. Modules imported meanwhile keep their names.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """MindSpore's primitives that compute the gradient of another primitive, such as `SigmoidGrad`.
 
-A row of `_ROWS` names a primitive of dualgrad and the operands of its gradient; the gradient is the pullback of that
-primitive, so it can be differentiated again. Primitives that are given the result in place of the operand, or whose
-operands or settings are others, are functions below the rows.
+A row of `_ROWS` names a primitive of dualgrad and the operands of its gradient. The gradient is the pullback of the
+primitive, so it can be differentiated again. Functions below the rows cover primitives that take the result in place of
+the operand, or other operands or settings.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from dualgrad.ops.neural._sliding import numbers
 from dualgrad.tensor import Tensor
 from dualgrad.transforms.gradient import jvp, vjp
 
-# Name, primitive, operands of the gradient in their order. `dy` is the gradient by the result; `_` is an operand that
-# is not needed, such as the result; a question mark, an operand that may be left out. Behind the arrow are the operands
-# by which there are gradients; the first by default.
+# Name, primitive, operands of the gradient in their order. `dy` is the gradient by the result; `_` is an operand
+# without use, such as the result; a question mark marks an optional operand. Behind the arrow are the operands by which
+# there are gradients; by default the first.
 _ROWS = """
 AbsGrad                             Abs                             x dy
 ACosGrad                            ACos                            x dy
@@ -54,14 +54,14 @@ SoftShrinkGrad                      SoftShrink                      dy x
 
 
 def _pulled(function: Callable[..., Any], dy: Tensor, *operands: Any) -> tuple[Tensor, ...]:
-    """The gradients of a function by its operands, for a gradient by its result, whose shape is that of the result."""
+    """The gradients of a function by its operands, for a gradient by its result, which has as many elements."""
     out, pull = vjp(function, *operands)
     found = pull(dy.reshape(out.shape) if dy.size == out.size else dy)
     return found if isinstance(found, tuple) else (found,)
 
 
 def _row(name: str, primitive: str, takes: str) -> Callable[..., Callable[..., Any]]:
-    """What makes the gradient of a primitive, with the settings of that primitive."""
+    """Return a function that makes the gradient of a primitive, with the primitive's settings."""
     words, _, by = takes.partition(" -> ")
     names = words.replace("?", "").split()
     needed = len(names) - words.count("?")
@@ -148,7 +148,7 @@ def _dropout(keep_prob: float = 0.5) -> Callable[[Tensor, Tensor], Tensor]:
 
 
 def _linear(function: Callable[..., Any], dy: Tensor, shape: Any) -> Tensor:
-    """The gradient of a function that is linear in an operand of a shape: its values do not matter."""
+    """The gradient of a function that is linear in an operand of the given shape: its values do not matter."""
     return _pulled(function, dy, ops.zeros(tuple(int(n) for n in shape), dy.dtype))[0]
 
 
@@ -164,7 +164,7 @@ def _convolution(
     group: int = 1,
     data_format: str = "NCHW",
 ) -> Callable[[Tensor, Tensor], Tensor]:
-    """The convolution of a gradient's settings; the weight tells channels and kernel.
+    """The convolution for the settings of a gradient; the weight gives channels and kernel.
 
     `pad_list` follows from `pad`. Strides may have four entries.
     """
@@ -245,7 +245,7 @@ def _strided_slice(*masks: int, **named: int) -> Callable[..., Tensor]:
 
 
 def _pushed(pool: Callable[..., Any]) -> Callable[..., Callable[..., Tensor]]:
-    """What makes the gradient of a pooling's gradient by `dy`: the derivative of the pooling along the last operand."""
+    """Return a function that makes the gradient of a pooling's gradient by `dy`: the pooling's tangent."""
 
     def make(*settings: Any, **named: Any) -> Callable[..., Tensor]:
         forward = pool(*settings, **named)
@@ -263,7 +263,7 @@ def _pool_of_volumes(
 
 
 def _slots(what: str, x: Tensor, places: Any, axes: int) -> tuple[Tensor, Tensor]:
-    """An image as rows of elements, the last axes of it as one; and positions in these rows."""
+    """Flatten an image to rows of elements, with its last axes as one; and positions in these rows."""
     if len(places.shape) != len(x.shape) or places.shape[:-axes] != x.shape[:-axes]:
         raise ValueError(
             f"{what}: x has shape {x.shape} and argmax {places.shape}; expected equal axes before the last"
@@ -273,7 +273,7 @@ def _slots(what: str, x: Tensor, places: Any, axes: int) -> tuple[Tensor, Tensor
 
 
 def _back_to(name: str, axes: int) -> Callable[..., Callable[..., Tensor]]:
-    """What makes the gradient of a pooling that tells positions in the last axes: each slope goes to its position."""
+    """Return a function that makes the gradient of a pooling with positions: it adds gradients at the positions."""
 
     def make(*settings: Any, **named: Any) -> Callable[..., Tensor]:
         def gradient(x: Tensor, dy: Tensor, argmax: Tensor) -> Tensor:
@@ -287,7 +287,7 @@ def _back_to(name: str, axes: int) -> Callable[..., Callable[..., Tensor]]:
 
 
 def _read_at(name: str, axes: int) -> Callable[..., Callable[..., Tensor]]:
-    """What makes the derivative of such a pooling along a direction: the direction at the positions."""
+    """Return a function that makes the derivative of such a pooling: it reads a direction at the positions."""
 
     def make(*settings: Any, **named: Any) -> Callable[..., Tensor]:
         def derivative(x: Tensor, direction: Tensor, argmax: Tensor) -> Tensor:
@@ -307,7 +307,7 @@ def _deformed(*settings: Any, **named: Any) -> Callable[..., tuple[Tensor, ...]]
 def _between_bounds(
     average: bool,
 ) -> Callable[..., Callable[..., Tensor]]:
-    """What makes the gradient of fractional pooling, for bounds of windows that are known."""
+    """Return a function that makes the gradient of fractional pooling, for given bounds of windows."""
 
     def make(overlapping: bool = False) -> Callable[..., Tensor]:
         def of_averages(shape: Any, dy: Tensor, rows: Tensor, columns: Tensor) -> Tensor:

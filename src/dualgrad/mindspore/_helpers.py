@@ -1,4 +1,4 @@
-"""Functions that MindSpore keeps for itself and that ported programs import nevertheless."""
+"""Private functions of MindSpore that ported programs import nevertheless."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ __all__ = [
 
 _NARROW = {mstype.float64: mstype.float32, mstype.int64: mstype.int32}
 
-# Whether what `bprop` returns is checked. It always is, whatever a program makes of this setting.
+# MindSpore's setting to check the result of `bprop`. It has no effect: the result is always checked.
 CHECK_BPROP = ""
 
 
 def cell_attr_register(fn: Any = None, attrs: Any = None) -> Any:
-    """The constructor of a Cell as it is: nothing is compiled for each of its arguments. Without it, a decorator."""
+    """Return the constructor of a Cell unchanged, since nothing is compiled; without it return a decorator."""
     return fn if callable(fn) else lambda function: function
 
 
 def tensors_of(*args: Any) -> Any:
-    """Each argument as a tensor; what is made of Python's numbers has 32 bits. One argument gives no tuple."""
+    """Convert each argument to a tensor; Python numbers get 32 bits. A single argument gives a tensor, not a tuple."""
     found = []
     for arg in args:
         if not isinstance(arg, Tensor | int | float | list | tuple):
@@ -49,26 +49,26 @@ def tensors_of(*args: Any) -> Any:
 
 
 def primitive_of(cls: type) -> Callable[..., Any]:
-    """The class itself: primitives are made so quickly that none is kept."""
+    """Return the class itself: making primitives is so fast that none is kept."""
     return cls
 
 
 def as_tuple(inputs: Any) -> Any:
-    """A tensor as a tuple; anything else as it is."""
+    """Put a tensor into a tuple; return anything else unchanged."""
     return (inputs,) if isinstance(inputs, Tensor) else inputs
 
 
 def is_unknown(value: Any) -> bool:
-    """Whether the compiler does not know a length or a value yet: never, since nothing runs before it has both."""
+    """Return False: lengths and values are always known here."""
     return False
 
 
 def keep_dataset(dataset: Any) -> None:
-    """Nothing: no device fails here, so that no training starts again with the data it had."""
+    """Do nothing: devices do not fail here, so no training restarts with the same data."""
 
 
 def launch_blocking() -> None:
-    """Have each call compute its numbers at once."""
+    """Have each call compute its result at once."""
     set_context(pynative_synchronize=True)
 
 
@@ -76,10 +76,10 @@ class Identity:
     """The identity, in place of a primitive that hides a shape from the compiler."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """Settings speak to the compiler."""
+        """Ignore the settings, which are for the compiler."""
 
     def add_prim_attr(self, name: str, value: Any) -> Identity:
-        """Nothing is kept: attributes speak to the compiler, too."""
+        """Ignore the attribute, which is for the compiler."""
         return self
 
     def __call__(self, value: Any) -> Any:
@@ -87,7 +87,7 @@ class Identity:
 
 
 class StepSync(Callback):
-    """A callback that waits at each step for what a device computes; here each call returns with its numbers."""
+    """A callback that waits at each step for the device; here each call returns its result."""
 
 
 def matrix_set_diag(input_x: Any, diagonal: Any, k: Any = 0, alignment: str = "RIGHT_LEFT") -> Any:

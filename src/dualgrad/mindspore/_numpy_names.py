@@ -1,4 +1,4 @@
-"""Names of `mindspore.numpy` that `dualgrad.numpy` lacks, because NumPy has them no more or they make constants."""
+"""Names of `mindspore.numpy` that `dualgrad.numpy` lacks, because NumPy dropped them or they make constants."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _FLOATS = (mstype.float16, mstype.float32, mstype.float64)
 
 
 def asfarray(a: Any, dtype: Any = mstype.float32) -> Tensor:
-    """A tensor of a float type: Float32 where another type is asked for."""
+    """Convert to a tensor of a float type; Float32 replaces all other types."""
     dtype = as_dtype(dtype, where="asfarray")
     return mnp.asarray(a, dtype if dtype in _FLOATS else mstype.float32)
 
@@ -75,7 +75,7 @@ def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Tensor, ...]
 
 
 def indices(dimensions: Any, dtype: Any = mstype.int32, sparse: bool = False) -> list[Tensor]:
-    """A grid of positions: for each axis the position along it, of length 1 along the others if `sparse`."""
+    """A grid of positions: for each axis the position along it; with `sparse`, of length 1 along the other axes."""
     kind = as_dtype(dtype, where="indices").numpy
     lengths = tuple(dimensions)
     grids = np.indices(lengths, kind, sparse=True) if sparse else np.indices(lengths, kind)
@@ -83,15 +83,15 @@ def indices(dimensions: Any, dtype: Any = mstype.int32, sparse: bool = False) ->
 
 
 def in1d(ar1: Any, ar2: Any, invert: bool = False) -> Tensor:
-    """Whether each element of `ar1`, on one axis, is among those of `ar2`."""
+    """True where an element of `ar1`, on one axis, is among the elements of `ar2`."""
     return mnp.isin(mnp.ravel(mnp.asarray(ar1)), ar2, invert=invert)
 
 
 def sometrue(a: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
-    """Whether an element along an axis is true: a former name of `any`."""
+    """True if an element along an axis is true: a former name of `any`."""
     return mnp.any(mnp.asarray(a), axis=axis, keepdims=keepdims)
 
 
 def promote_types(type1: Any, type2: Any) -> Any:
-    """The type of a result of tensors of two types."""
+    """The type of the result of tensors of two types."""
     return mnp.result_type(*[as_dtype(each, where="promote_types") for each in (type1, type2)])

@@ -1,4 +1,4 @@
-"""Placeholders for names that dualgrad lacks: they can be imported, and raise when they are used."""
+"""Placeholders for names that dualgrad lacks: they can be imported, and raise an error when used."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ __all__ = ["Placeholder"]
 
 
 class Placeholder:
-    """Stands for a name that was imported and that does not exist.
+    """Stands for an imported name that does not exist.
 
-    It is a module too, as far as imports are concerned: ``from mindspore.lacking import name`` gives another one.
+    For imports it is a module too: ``from mindspore.lacking import name`` gives another placeholder.
     """
 
-    __path__: tuple[str, ...] = ()  # marks a package: names imported from it are looked for as its submodules
+    __path__: tuple[str, ...] = ()  # marks a package: names imported from it are looked up as its submodules
 
     def __init__(self, name: str, text: str) -> None:
         self.__name__ = name
@@ -25,7 +25,7 @@ class Placeholder:
     __call__ = __getitem__ = __iter__ = __len__ = __contains__ = __instancecheck__ = __subclasscheck__ = _refuse
 
     def __getattr__(self, name: str) -> Any:
-        if name[:2] == name[-2:] == "__":  # Python looks for these by itself
+        if name[:2] == name[-2:] == "__":  # Python looks these up by itself
             raise AttributeError(name)
         self._refuse()
 

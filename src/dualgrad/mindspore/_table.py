@@ -1,11 +1,11 @@
-"""Which modules `mindspore` has, and where the names in each of them come from.
+"""The modules of `mindspore`, and the sources of the names in each of them.
 
 A row is a module below `mindspore` and the modules below `dualgrad` that are searched for its names, in this order; a
 dot is `dualgrad` itself. A module of dualgrad with the same path is always searched first. The names themselves are
-looked up when they are asked for, so that a name that is added to dualgrad needs no row.
+looked up on use, so a name that is added to dualgrad needs no row.
 
-MindSpore defines most names in files of their own and gives them to the folder above. Such files have the names of
-their folder: `_FILES` lists them.
+MindSpore defines most names in files of their own and imports them into the package above. Such files have the names of
+their package: `_FILES` lists them.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ MODULES: Final = _rows()
 for _path in ("ops.operations._grad_ops", "ops.auto_generate", "ops.auto_generate.gen_ops_prim"):
     MODULES[_path] += ("dualgrad.mindspore._gradient_primitives",)
 
-# Names that are others in dualgrad.
+# Names that differ in dualgrad.
 RENAMED: Final = {
     "DatasetHelper": "dualgrad.dataset.DatasetHelper",
     "_Function": "dualgrad.transforms.custom.Function",
@@ -159,7 +159,7 @@ RENAMED: Final = {
     "nn.layer.activation._activation": "dualgrad.nn.activations._BY_NAME",
 }
 
-# Types that no tensor has here. Ported code has them in defaults of arguments, so that reading them is no use of them.
+# Types that dualgrad's tensors do not have. Ported code has them in default arguments, so reading them is allowed.
 TYPES: Final = (
     "bfloat16", "float8_e4m3fn", "float8_e5m2", "hifloat8", "qint4x2", "string", "float_", "int_", "uint", "number",
     "tensor_type", "list_", "tuple_", "type_none",
@@ -175,7 +175,7 @@ _SECOND_NAMES: Final = {
 for _path in TYPES_IN:
     RENAMED.update({f"{_path}.{name}".lstrip("."): f"dualgrad.dtype.{of}" for name, of in _SECOND_NAMES.items()})
 
-# The names of the modules directly below each.
+# The names of the modules directly below each module.
 CHILDREN: Final[dict[str, list[str]]] = {path: [] for path in MODULES}
 for _path in filter(None, MODULES):
     CHILDREN[_path.rpartition(".")[0]].append(_path.rpartition(".")[2])

@@ -1,8 +1,8 @@
 """Functions under other names and keywords, made from rows of text.
 
-A row is a signature, and the call that it stands for: ``cat(tensors, dim=0) = concat(tensors, dim)``. Without a call
-the function of the same name gets the arguments in their order, and those behind the star by their names. A line that
-begins with the equals sign belongs to the one before. A row whose function does not exist is left out.
+A row is a signature, and the call for it: ``cat(tensors, dim=0) = concat(tensors, dim)``. Without a call the function
+of the same name gets the arguments in their order, and arguments behind the star by name. A line that begins with the
+equals sign continues the line before. A row whose function does not exist is left out.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ _ROW = re.compile(r"(\w+)\((.*?)\)(?: = (\w+)\((.*)\))?$")
 
 
 def functions_of(rows: str, targets: Any, module: dict[str, Any], shown: str) -> list[str]:
-    """Put the functions of all rows into a module; returns their names.
+    """Put the functions of all rows into a module; return their names.
 
-    `targets` has the functions that they call, and `shown` is its name in docstrings.
+    `targets` has the functions to call, and `shown` is its name in docstrings.
     """
     made = []
     for row in filter(None, map(str.strip, re.sub(r"\s*\n\s*= ", " = ", rows).splitlines())):
@@ -41,7 +41,7 @@ def functions_of(rows: str, targets: Any, module: dict[str, Any], shown: str) ->
 def _function(
     name: str, signature: str, arguments: str | None, function: Callable[..., Any], module: dict[str, Any]
 ) -> Any:
-    """A function with a signature of its own that calls another: the text of a `def` statement, as Python reads it."""
+    """Make a function with its own signature that calls another: the text of a `def` statement, as Python reads it."""
     space: dict[str, Any] = {}
     exec(f"def {name}({signature}): ...", module, space)
     given = _in_order(space[name]) if arguments is None else arguments

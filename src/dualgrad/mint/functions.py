@@ -1,7 +1,7 @@
-"""Functions of tensors with PyTorch's signatures: `dim` and `keepdim`, reductions that give one tensor, and so on.
+"""Functions of tensors with PyTorch's signatures: `dim` and `keepdim`, reductions that return one tensor, and so on.
 
-Most are rows: the names of arguments differ from those of `dualgrad.ops`, and sometimes their order or defaults. Those
-that do something else are written out below.
+Most are rows: the names of arguments differ from `dualgrad.ops`, and sometimes their order or defaults. Functions that
+behave differently are written out below.
 """
 
 from __future__ import annotations
@@ -200,7 +200,7 @@ def empty(*size: Any, dtype: Any = None) -> Tensor:
 
 
 def empty_like(input: Any, *, dtype: Any = None) -> Tensor:
-    """Give a tensor of the shape of another one, whose values are to be replaced; here they are zeros.
+    """Give a tensor in the shape of another, whose values are to be replaced; here they are zeros.
 
     Examples
     --------
@@ -212,7 +212,7 @@ def empty_like(input: Any, *, dtype: Any = None) -> Tensor:
 
 
 def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> tuple[Tensor, Tensor]:
-    """The k-th smallest elements along `dim`, and their places.
+    """The k-th smallest elements along `dim`, and their positions.
 
     Examples
     --------
@@ -248,7 +248,7 @@ def _extreme(input: Any, dim: Any, keepdim: bool, whole: Any, along: Any, elemen
 
 
 def max(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
-    """The largest element; with `dim` the largest along it and their places; with a tensor the larger of each pair.
+    """The largest element; with `dim` the largest along it and their positions; with a tensor the larger of each pair.
 
     Examples
     --------
@@ -261,7 +261,7 @@ def max(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
 
 
 def min(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
-    """The smallest element; with `dim` the smallest along it and their places; with a tensor the smaller of each pair.
+    """The smallest element; with `dim` the smallest along it and their positions; with a tensor the pairwise smaller.
 
     Examples
     --------
@@ -274,7 +274,7 @@ def min(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
 
 
 def median(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
-    """The lower median of all elements; with `dim` those along it and their places.
+    """The lower median of all elements; with `dim` the medians along it and their positions.
 
     Examples
     --------
@@ -310,7 +310,7 @@ def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, *, 
 
 
 def _norm_of_several(size: Tensor, p: float, axes: tuple[int, ...], keepdim: bool) -> Tensor:
-    """The vector norm over several axes: those go to the end, as one."""
+    """The vector norm over several axes, which are moved to the end and joined."""
     rest = [axis for axis in range(size.ndim) if axis not in axes]
     flat = ops.reshape(ops.permute(size, (*rest, *axes)), (*[size.shape[axis] for axis in rest], -1))
     shape = tuple([1 if axis in axes else size.shape[axis] for axis in range(size.ndim)])
@@ -320,7 +320,7 @@ def _norm_of_several(size: Tensor, p: float, axes: tuple[int, ...], keepdim: boo
 
 
 def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Tensor:
-    """Add the entries of `source`, times `alpha`, along `dim` at the places that `index` names.
+    """Add the entries of `source`, times `alpha`, along `dim` at the positions in `index`.
 
     Examples
     --------
@@ -358,7 +358,7 @@ def select(input: Any, dim: int, index: int) -> Tensor:
 
 
 def where(condition: Any, input: Any = None, other: Any = None) -> Any:
-    """Choose from `input` where the condition is true, and from `other` elsewhere; alone: the places that are true.
+    """Choose from `input` where the condition is true, else from `other`; alone: the positions of true elements.
 
     Examples
     --------

@@ -21,7 +21,7 @@ __all__ = [
 
 
 def _convolution(padding: Any, padding_mode: str) -> dict[str, Any]:
-    """Settings of a convolution in terms of `dualgrad.nn`."""
+    """Translate settings of a convolution to `dualgrad.nn`."""
     if not one_of(padding_mode, ("zeros",)):
         raise ValueError(f"mint.nn: got padding_mode={padding_mode!r}; expected 'zeros', pad the input for others")
     return {"pad_mode": padding} if isinstance(padding, str) else {"pad_mode": "pad", "padding": padding}
@@ -35,7 +35,7 @@ def _on_both_sides(padding: Any, axes: int) -> Any:
 
 
 class Conv1d(Cell):
-    """`dualgrad.nn.Conv1d` as PyTorch calls it; the weight has three axes, (out_channels, in_channels / groups, k).
+    """`dualgrad.nn.Conv1d` with PyTorch's signature; the weight has shape (out_channels, in_channels / groups, k).
 
     Parameters
     ----------
@@ -46,9 +46,9 @@ class Conv1d(Cell):
     groups : int, default 1
         The groups of channels.
     bias : bool, default True
-        Whether there is one.
+        True to add a bias.
     padding_mode : str, default 'zeros'
-        Only this.
+        Only 'zeros'.
     dtype : type, default float32
         The type of the parameters.
 
@@ -83,7 +83,7 @@ class Conv1d(Cell):
 
 
 class Conv2d(nn.Conv2d):
-    """`dualgrad.nn.Conv2d` as PyTorch calls it.
+    """`dualgrad.nn.Conv2d` with PyTorch's signature.
 
     Parameters
     ----------
@@ -94,9 +94,9 @@ class Conv2d(nn.Conv2d):
     groups : int, default 1
         The groups of channels.
     bias : bool, default True
-        Whether there is one.
+        True to add a bias.
     padding_mode : str, default 'zeros'
-        Only this.
+        Only 'zeros'.
     dtype : type, default float32
         The type of the parameters.
 
@@ -118,7 +118,7 @@ class Conv2d(nn.Conv2d):
 
 
 class Conv3d(nn.Conv3d):
-    """`dualgrad.nn.Conv3d` as PyTorch calls it; parameters as in `Conv2d`, for three axes.
+    """`dualgrad.nn.Conv3d` with PyTorch's signature; parameters as in `Conv2d`, for three axes.
 
     Examples
     --------
@@ -138,22 +138,22 @@ class Conv3d(nn.Conv3d):
 
 
 class ConvTranspose2d(nn.Conv2dTranspose):
-    """`dualgrad.nn.Conv2dTranspose` as PyTorch calls it; the weight is (in_channels, out_channels / groups, k, k).
+    """`dualgrad.nn.Conv2dTranspose` with PyTorch's signature; the weight is (in_channels, out_channels / groups, k, k).
 
     Parameters
     ----------
     in_channels, out_channels, kernel_size, stride, dilation
         As there.
     padding : int or two ints, default 0
-        What is cut off on both sides, of both axes or of each.
+        The elements to cut off on both sides, of both axes or of each.
     output_padding : int or two ints, default 0
-        What is added behind each axis.
+        The elements to add behind each axis.
     groups : int, default 1
         The groups of channels.
     bias : bool, default True
-        Whether there is one.
+        True to add a bias.
     padding_mode : str, default 'zeros'
-        Only this.
+        Only 'zeros'.
     dtype : type, default float32
         The type of the parameters.
 

@@ -73,7 +73,7 @@ __all__ += [
 
 
 def _implied(ndim: int) -> int:
-    """The axis of a softmax that names none: the first of tensors with 0, 1 or 3 axes, else the second."""
+    """The default axis of a softmax: the first for tensors with 0, 1 or 3 axes, else the second."""
     return 0 if ndim in (0, 1, 3) else 1
 
 
@@ -104,7 +104,7 @@ def log_softmax(input: Any, dim: int | None = None, *, dtype: Any = None) -> Ten
 
 
 def normalize(input: Any, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Tensor:
-    """Divide by the norm along `dim`, or by `eps` where that is larger.
+    """Divide by the norm along `dim`, or by `eps` if it is larger.
 
     Examples
     --------
@@ -116,7 +116,7 @@ def normalize(input: Any, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> T
 
 
 def one_hot(tensor: Any, num_classes: int = -1) -> Tensor:
-    """Zeros, and ones where the classes are, along a new last axis; -1: as many classes as there are.
+    """Zeros, and ones at the classes, along a new last axis; -1: as many classes as occur.
 
     Examples
     --------
@@ -182,7 +182,7 @@ def avg_pool1d(
     input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
     count_include_pad: bool = True,
 ) -> Tensor:  # fmt: skip
-    """Mean over windows, which lie beside each other unless `stride` says otherwise.
+    """Mean over windows, which lie beside each other unless `stride` is given.
 
     Examples
     --------
@@ -198,7 +198,7 @@ def avg_pool3d(
     input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
     count_include_pad: bool = True, divisor_override: int | None = None,
 ) -> Tensor:  # fmt: skip
-    """Mean over windows, which lie beside each other unless `stride` says otherwise.
+    """Mean over windows, which lie beside each other unless `stride` is given.
 
     Examples
     --------
@@ -222,7 +222,7 @@ def avg_pool2d(
     input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
     count_include_pad: bool = True, divisor_override: int | None = None,
 ) -> Tensor:  # fmt: skip
-    """Mean over windows, which lie beside each other unless `stride` says otherwise.
+    """Mean over windows, which lie beside each other unless `stride` is given.
 
     Examples
     --------
@@ -246,7 +246,7 @@ def max_pool2d(
     input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Any:  # fmt: skip
-    """Largest elements of windows, which lie beside each other unless `stride` says otherwise.
+    """Largest elements of windows, which lie beside each other unless `stride` is given.
 
     Examples
     --------

@@ -46,16 +46,16 @@ class Dropout(Cell):
 
 
 class Linear(nn.Dense):
-    """``x Wᵀ + b``: `dualgrad.nn.Dense` as PyTorch calls it.
+    """``x Wᵀ + b``: `dualgrad.nn.Dense` with PyTorch's signature.
 
     Parameters
     ----------
     in_features, out_features : int
         The lengths of the last axis of input and output.
     bias : bool, default True
-        Whether there is a b.
+        True to add b.
     weight_init, bias_init : optional
-        Their first values, as ``dualgrad.common.initializer.initializer`` takes them.
+        Their initial values, as in ``dualgrad.common.initializer.initializer``.
     dtype : type, default float32
         Their type.
 
@@ -91,11 +91,11 @@ class Embedding(Cell):
     num_embeddings, embedding_dim : int
         The shape of the table.
     padding_idx : int, optional
-        The number of a row that stays as it is; it starts with zeros.
+        The number of a row that is not trained; it starts with zeros.
     _weight : Tensor, optional
         The table; standard normal numbers by default.
     _freeze : bool, default False
-        Whether the table is not trained.
+        True to keep the table constant.
     dtype : type, default float32
         The type of the table.
 
@@ -143,7 +143,7 @@ class Embedding(Cell):
 
 
 class PReLU(nn.PReLU):
-    """`dualgrad.nn.PReLU` as PyTorch calls it: ``PReLU(num_parameters=1, init=0.25)``.
+    """`dualgrad.nn.PReLU` with PyTorch's signature: ``PReLU(num_parameters=1, init=0.25)``.
 
     Examples
     --------

@@ -32,9 +32,9 @@ class LayerNorm(Cell):
     normalized_shape : int or tuple of int
         The shape of the last axes.
     eps : float, default 1e-5
-        What is added to the variance.
+        Added to the variance.
     elementwise_affine, bias : bool, default True
-        Whether there is a weight, and a bias.
+        True to have a weight, and a bias.
     dtype : type, default float32
         Their type.
 
@@ -70,7 +70,7 @@ class LayerNorm(Cell):
 
 
 class GroupNorm(nn.GroupNorm):
-    """`dualgrad.nn.GroupNorm` as PyTorch calls it: ``GroupNorm(num_groups, num_channels, eps=1e-05, affine=True)``.
+    """`dualgrad.nn.GroupNorm`, called as in PyTorch: ``GroupNorm(num_groups, num_channels, eps=1e-05, affine=True)``.
 
     Examples
     --------
@@ -135,13 +135,13 @@ class BatchNorm1d(_BatchNorm):
     num_features : int
         The number of channels.
     eps : float, default 1e-5
-        What is added to the variance.
+        Added to the variance.
     momentum : float, default 0.1
         How far the running statistics move in training.
     affine : bool, default True
-        Whether there are weight and bias.
+        True to have weight and bias.
     track_running_stats : bool, default True
-        Whether there are running statistics, which are used outside of training.
+        True to keep running statistics, which are used outside of training.
     dtype : type, default float32
         The type of the parameters.
 
@@ -183,7 +183,7 @@ class BatchNorm3d(_BatchNorm):
 
 
 class SyncBatchNorm(_BatchNorm):
-    """Normalise each channel of inputs with two axes or more, in a single process; parameters as in `BatchNorm1d`.
+    """Normalise each channel of inputs with at least two axes, in a single process; parameters as in `BatchNorm1d`.
 
     Examples
     --------

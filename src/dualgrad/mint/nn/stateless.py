@@ -1,4 +1,4 @@
-"""Layers without parameters: the settings of a function of `functional`, whose inputs come when the layer is called."""
+"""Layers without parameters: the settings of a function of `functional`, called with the inputs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dualgrad import nn
 from dualgrad.mint.nn import functional
 from dualgrad.nn import Cell, Identity
 
-# The class, how many inputs the function takes first, and the function.
+# The class, the number of inputs that the function takes first, and the function.
 _ROWS = """
     AdaptiveAvgPool1d 1 adaptive_avg_pool1d
     AdaptiveAvgPool2d 1 adaptive_avg_pool2d
@@ -58,7 +58,7 @@ _ROWS = """
     Upsample 1 interpolate
 """
 
-# Layers that have the same constructor in `dualgrad.nn`.
+# Layers with the same constructor as in `dualgrad.nn`.
 _SAME = """
     ConstantPad1d ConstantPad2d ConstantPad3d MaxUnpool2d ReflectionPad1d ReflectionPad2d ReflectionPad3d
     ReplicationPad1d ReplicationPad2d ReplicationPad3d ZeroPad2d
@@ -75,7 +75,7 @@ __all__ = [
 
 
 def _layer(name: str, inputs: int, function: Callable[..., Any]) -> type[Cell]:
-    """A Cell that calls a function with the settings of its constructor."""
+    """Make a Cell that calls a function with the settings of its constructor."""
     signature = inspect.signature(function)
     settings = signature.replace(
         parameters=[p.replace(kind=p.POSITIONAL_OR_KEYWORD) for p in list(signature.parameters.values())[inputs:]]
@@ -171,7 +171,7 @@ class UpsamplingBilinear2d(_Upsampling):
 
 
 class ZeroPad1d(nn.ConstantPad1d):
-    """Zeros at the ends of the last axis: ``ZeroPad1d(padding)``, with a number or two.
+    """Put zeros at the ends of the last axis: ``ZeroPad1d(padding)``, with a number or two.
 
     Examples
     --------
@@ -185,7 +185,7 @@ class ZeroPad1d(nn.ConstantPad1d):
 
 
 class ZeroPad3d(nn.ConstantPad3d):
-    """Zeros at the ends of the last three axes: ``ZeroPad3d(padding)``, with a number or six.
+    """Put zeros at the ends of the last three axes: ``ZeroPad3d(padding)``, with a number or six.
 
     Examples
     --------
