@@ -146,9 +146,9 @@ def elementwise(
         ``restype`` set (a Numba ``cfunc`` has one as its attribute ``ctypes``).
     *partials : str or None
         The partial derivative for each operand, as an expression in the operands ``x, y, z``, the result ``out``,
-        numbers, ``+ - * /`` and names of elementwise primitives, this one included; None where the slope is zero.
+        numbers, ``+ - * /`` and names of elementwise primitives, including this one; None for derivative zero.
     domain : tuple, optional
-        Where the function is defined and smooth, ``(low, high)`` for each operand; for tests.
+        The region where the function is defined and smooth, ``(low, high)`` for each operand; for tests.
     exact : str, optional
         The function as an expression of mpmath (``mp``), for tests of its accuracy.
     summary, slope_note : str, optional
@@ -168,7 +168,7 @@ def elementwise(
 
     Examples
     --------
-    The Gaussian, with a slope written in terms of the result:
+    The Gaussian, with a derivative written in terms of the result:
 
     >>> import numpy as np
     >>> import dualgrad as dg
@@ -220,7 +220,7 @@ def linear(
         ``transpose(cotangent, x, *others, **settings)``, of tensors, returns the cotangent of ``x``: the map A^T where
         the kernel is A. ``x`` gives its shape and type.
     arity : int, default 1
-        Number of operands; those after the first are constants (indices, masks).
+        Number of operands; all but the first are constants (indices, masks).
     types : {'together', 'apart'}, default 'together'
         'together' converts the operands to a common float type; 'apart' keeps them as they are.
     core : sequence of int or callable, optional
@@ -341,10 +341,10 @@ def primitive(
         vectors of an eigenproblem) into one array, which slices take apart again.
     jvp : callable or sequence of callables
         For each operand ``rule(tangent, out, *operands, **settings)``, linear in the tangent, which returns the
-        tangent of the result; None for slope zero. Or one callable ``rule(tangents, out, *operands, **settings)``.
+        tangent of the result; None for derivative zero. Or one callable ``rule(tangents, out, *operands, **settings)``.
     vjp : callable or sequence of callables
         For each operand ``rule(cotangent, out, *operands, **settings)``, linear in the cotangent, which returns the
-        cotangent of that operand; None for slope zero. Or one callable that returns a tuple of them.
+        cotangent of that operand; None for derivative zero. Or one callable that returns a tuple of them.
     residual : callable
         ``residual(out, *operands, **settings)``, zero where ``out`` is the result: ``b - a @ out`` for a linear solve.
     correction : callable
