@@ -1,7 +1,7 @@
 """Collective operations among processes. There is one process, so each returns its own value.
 
-The sum, mean, largest or smallest value over one process is the value, and so is a value that is gathered from it,
-scattered to it, or sent by it. The derivative of each is the identity, in every mode.
+The sum, mean, largest or smallest value over one process is the value itself. A value that is gathered from it,
+scattered to it, or sent by it is also unchanged. The derivative of each is the identity, in every mode.
 """
 
 from __future__ import annotations

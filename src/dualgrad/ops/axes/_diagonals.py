@@ -1,8 +1,7 @@
 """Diagonals and triangles of matrices, and matrices along a diagonal.
 
-Row i, column j of a matrix with n columns is element i*n + j of the flat matrix, so the elements of a
-diagonal lie n + 1 apart: a diagonal is a slice with that step, and a matrix with a given diagonal is the
-transpose of that slice.
+Row i, column j of a matrix with n columns is element i*n + j of the flat matrix, so the elements of a diagonal lie
+n + 1 apart. So a diagonal is a slice with that step, and a matrix with a given diagonal is the transpose of that slice.
 """
 
 from __future__ import annotations

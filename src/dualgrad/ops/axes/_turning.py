@@ -146,7 +146,7 @@ def rot90(x: Any, k: int, dims: Any) -> Tensor:
 
 
 class Roll(Primitive):
-    """Elements moved along axes, those that leave at one end entering at the other; see `roll`.
+    """Move elements along axes; elements that leave at one end enter at the other; see `roll`.
 
     Parameters
     ----------

@@ -2,7 +2,7 @@
 
 There are two families. With a fixed size of windows (`fractional_max_pool2d`), window i along an axis begins at
 ``floor((i + u) a) - floor(u a)``, where a is the mean step and u a number in [0, 1) of each image and channel; the last
-window ends with the axis. With a ratio (`FractionalMaxPool`), windows lie from bound to bound; steps between bounds are
+window ends with the axis. With a ratio (`FractionalMaxPool`), windows lie from bound to bound. Steps between bounds are
 the ratio rounded down or up. Elements that share the maximum of a window share its gradient in equal parts.
 """
 

@@ -1,4 +1,4 @@
-"""Methods of `Tensor` that have no function of their own, and those that change a tensor in place.
+"""Methods of `Tensor` that have no function of their own, and methods that change a tensor in place.
 
 A method whose name ends with an underscore computes a new value of the tensor's own shape and type and points the
 handle at it, as ``t[index] = value`` does. Values computed from the old value keep it. A new value of another kind,

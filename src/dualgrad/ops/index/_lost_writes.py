@@ -38,7 +38,7 @@ def _measured() -> tuple[int, int]:
 
 
 _NAMED, _HELD_BY_NOTHING = _measured()
-_SETTINGS = {"counted": _NAMED != _HELD_BY_NOTHING}  # whether references of names are counted
+_SETTINGS = {"counted": _NAMED != _HELD_BY_NOTHING}  # true if references of names are counted
 
 
 def refuse_lost_write(t: Any) -> None:

@@ -443,7 +443,7 @@ def _of_layouts(settings: dict[str, Any], *lists: Any) -> dict[str, Any]:
 
 
 def _shared(made: Any, layouts: list[np.ndarray]) -> list[bool]:
-    """For each result and each layout, whether they share memory."""
+    """For each result and each layout, True if they share memory."""
     return [isinstance(x, np.ndarray) and np.may_share_memory(x, layout) for x in _leaves(made) for layout in layouts]
 
 
@@ -482,7 +482,7 @@ def _unsure(found: Any, met: list[Tensor]) -> Any:
 
 
 def _with_layout(x: Tensor, made: np.ndarray) -> Tensor:
-    """Give a new array the memory layout of another one."""
+    """Give a new array the memory layout of another array."""
     if made.ndim > 1 and not made.flags.c_contiguous:
         set_layout(x, np.empty_like(made))
     elif x._alias is not None and x._alias.layout is not None:

@@ -160,7 +160,7 @@ def inverse(input: Any) -> Tensor:
 
 
 def right_hand_side(name: str, a: Tensor, b: Any, complex: bool = False) -> tuple[Tensor, bool]:
-    """The right-hand side as a matrix, and whether it is a vector."""
+    """The right-hand side as a matrix, and True if it was a vector."""
     b = real(name, b, complex)
     if b.ndim == 0 or b.shape[-1 if b.ndim == 1 else -2] != a.shape[-2]:
         raise ValueError(

@@ -162,7 +162,7 @@ def eigvals(A: Any) -> Tensor:
 
 
 def _as_complex(name: str, a: Any) -> tuple[Tensor, str, bool]:
-    """The matrix in a complex type, the caller, and whether it was real."""
+    """The matrix in a complex type, the caller, and True if it was real."""
     a = square(name, a, complex=True)
     real = not a.dtype.is_complex
     wanted = a.dtype if a.dtype.is_complex else _dtype.complex128 if a.dtype is _dtype.float64 else _dtype.complex64

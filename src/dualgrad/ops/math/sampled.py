@@ -50,7 +50,7 @@ def diff(x: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     Returns
     -------
     Tensor
-        Type of `x` (whether elements differ, Bool, for bools), shorter by n along the axis.
+        Type of `x` (for bools Bool, true where elements differ), shorter by n along the axis.
 
     Raises
     ------

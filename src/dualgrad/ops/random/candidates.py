@@ -349,7 +349,7 @@ def _equally_likely(generator: np.random.Generator, size: int, most: int) -> np.
 
 
 def _by_zipf(generator: np.random.Generator, size: int, most: int) -> np.ndarray:
-    """The whole part of a number whose logarithm is uniform, from 1 on, minus 1."""
+    """The whole part of a number from 1 on whose logarithm is uniform, minus 1."""
     return np.minimum(np.exp(generator.random(size) * math.log1p(most)).astype(np.int64) - 1, most - 1)
 
 
