@@ -394,7 +394,10 @@ class Tensor(TensorMethods):
         array = self._numpy()
         if dtype is not None and np.dtype(dtype) != array.dtype:
             return array.astype(dtype)
-        return array.copy() if copy or copy is None else array
+        if copy is None:
+            array = array.copy()
+            array.flags.writeable = not self._is_array  # NumPy's array is the same one: a write would be lost here
+        return array.copy() if copy else array
 
     def __dlpack__(
         self,

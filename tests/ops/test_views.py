@@ -161,12 +161,88 @@ def test_results_lie_in_memory_as_in_numpy(name, arranged):
             assert shared == [
                 t is x or (_views_of._root(t) is _views_of._root(x) and _views_of._inside(layout, x)) for x in tensors
             ]
-            if (
-                not any(shared)
-                and (layout.dtype == np.bool_ or layout.flags.c_contiguous)
-                and not _views_of._is_part(t)
-            ):
+            if not any(shared) and layout.dtype == np.bool_ and not _views_of._is_part(t):
                 assert steps(array.strides, array.shape, array.itemsize) == steps(layout.strides, layout.shape)
+
+
+def _statements(text):
+    """A function of a namespace and of arrays x, z and i; it returns all of `found`."""
+    body = "\n    ".join(line.strip() for line in text.split(";"))
+    names = {}
+    exec(f"def program(np, x, z, i):\n    {body}\n    return found\n", names)
+    return names["program"]
+
+
+BESIDE_NUMPY = {
+    "another type": "y = np.asarray(i, dtype=np.float64); y /= 2; found = i, y",
+    "another type, from it": "y = np.asanyarray(x, dtype=complex); x += 1; found = x, y",
+    "the same type": "y = x.astype(np.float64, copy=False); y *= 2.0; found = x, y",
+    "joined": "a = np.r_[0.0, x, 0.0]; v = a[1:-1]; v *= 2.0; c = np.c_[x, x]; d = c[0]; d += 1; found = a, c",
+    "joined, as it is": "u = np.r_[x, 1.0]; v = u; v += 1; found = u",
+    "grids": "m = np.mgrid[0:2, 0:2]; a, b = m; a += 5; o = np.ogrid[0:2, 0:2]; q = o[0]; q += 1; found = m, o[0]",
+    "shifts": "n = np.arange(4) << 1; v = n[1:]; v += 10; k = 8 >> i; w = k; w += 1; found = n, k",
+    "parts without axes": "q = np.array(1 + 2j); r = q.imag; r += 5; found = q",
+    "real part without axes": "q = np.array(2.0); t = np.real(q); q += 1; found = t",
+    "arrays without axes": (
+        "n = np.zeros_like(x[0]); m = n; m += 3; w = np.where(x[0] > 0, x[0], 0.0); v = w; v += 1; found = n, w"
+    ),
+    "products without axes": "t = np.tensordot(x, x, 1); u = t; u += 1; found = t",
+    "types without axes": "s = np.array(2).astype(float); s.fill(7); found = s",
+    "numbers": (
+        "m = x.mean(); y = np.atleast_1d(m); y -= m; e = np.expand_dims(m, 0); "
+        "e += 1; r = np.ravel(m); r += 1; found = m, y"
+    ),
+    "numbers, as arrays": "k = x.sum(); a = np.asarray(k); a += 1; found = k, a",
+    "parts of several": (
+        "r, s = np.broadcast_arrays(z.real, z.imag); a, b = np.atleast_2d(z.real, z.imag); z[:] = 9; found = r, s, a, b"
+    ),
+    "rows of parts": "r = np.ravel(z.real); r += 1; s = z.imag.reshape(-1); s += 1; found = z, r, s",
+    "spread": "s = np.array(1.0); a, b = np.broadcast_arrays(s, np.zeros(3)); s += 1; found = a",
+    "spread to": "s = np.array(1.25); b = np.broadcast_to(s, (2,)); s.fill(1); found = b",
+    "empty": (
+        "e = np.zeros((0, 4)); r = e.real; e += 1; "
+        "e[:-1] -= e[1:]; f = np.zeros((2, 0, 3)); f[0][:] = 1; found = e, r, f"
+    ),
+    "ufuncs": "np.add.at(x, i, 1.0); found = x, np.add.reduce(x), np.multiply.outer(x, x), np.add.accumulate(x)",
+    "sums of bytes": (
+        "found = np.cumsum(np.array([200, 100], dtype=np.uint8)), np.array([200, 100], dtype=np.uint8).cumsum()"
+    ),
+    "sums of ints": (
+        "found = np.cumsum(np.array([2**31 - 1, 1], dtype=np.int32)), "
+        "np.add.accumulate(np.array([200, 100], dtype=np.uint8))"
+    ),
+    "counted": "found = np.trace(np.array([[True, False], [False, True]]))",
+    "signs of zero": "found = np.angle(np.array([-0.0, 0.0, -1.0, np.nan], dtype=np.float64))",
+    "an axis more": "found = np.ascontiguousarray(np.array(2.0))",
+    "orders": "found = np.ravel(z[None].T, order='K').real, np.reshape(np.array([x, x]).T, (2, 3), order='A')",
+}
+
+
+@pytest.mark.parametrize("name", BESIDE_NUMPY)
+def test_programs_beside_numpy(name):
+    program = _statements(BESIDE_NUMPY[name])
+    inputs = np.array([1.0, -2.0, 3.0]), np.array([1.0 + 2.0j, -1.5j, 3.0]), np.array([0, 0, 2])
+    found, expected = program(mnp, *map(mnp.array, inputs)), program(np, *[a.copy() for a in inputs])
+    for one, other in zip(leaves([found]), leaves([expected]), strict=True):
+        assert np.asarray(one).dtype.kind == np.asarray(other).dtype.kind
+        np.testing.assert_array_equal(np.asarray(one), other)
+
+
+@pytest.mark.parametrize(
+    "transform", [dg.grad, dg.jacfwd, dg.jacrev, dg.hessian], ids=lambda transform: transform.__name__
+)
+def test_derivatives_by_arrays_are_arrays(transform):
+    found = transform(lambda x: (x**3).sum())(np.ones((2, 2)))
+    row = found[0]
+    row[...] = 0.0
+    assert not found[0].asnumpy().any()
+
+
+def test_numpys_array_of_an_array_cannot_be_written():
+    a = mnp.array([1.0, 2.0])
+    with pytest.raises(ValueError, match="read-only"):
+        np.asarray(a)[0] = 3.0
+    np.array(a)[0] = 3.0
 
 
 def _no_view(found, t, index):

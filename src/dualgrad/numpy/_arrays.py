@@ -13,7 +13,7 @@ import numpy as np
 from .._device import on_cpu
 from .._settings import array_of, one_of, sequence, truth_value
 from ..dtype import as_dtype
-from ..ops._arguments import expanded, integer, new_shape, one_axis, operand, to_shape
+from ..ops._arguments import expanded, floating, integer, new_shape, one_axis, operand, to_shape
 from ..ops.index._elements import refuse_complex
 from ..ops.index._views import axes_in_memory, order_in_memory
 from ..ops.index.choice import clip, where
@@ -68,7 +68,6 @@ for _ours, _names, *_functions in (
     (real, "val", np.real),
     (swapaxes, "a axis1 axis2", np.swapaxes),
     (tile, "A reps", np.tile),
-    (trace, "a offset axis1 axis2 dtype", np.trace),
     (transpose, "a axes", np.transpose),
     (tril, "m k", np.tril),
     (triu, "m k", np.triu),
@@ -240,7 +239,17 @@ def _np_atleast_2d(*arys: Any) -> Any:
 @implements(np.angle)
 def _np_angle(z: Any, deg: bool = False) -> Tensor:
     truth_value("angle", "deg", deg)
+    z = floating("np.angle", z)
+    if not z.dtype.is_complex:  # the sign of zero counts
+        z = complex(z, zeros_like(z))
     return angle(z) * (180.0 / np.pi) if deg else angle(z)
+
+
+@implements(np.trace)
+def _np_trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Tensor:
+    """The sum of a diagonal; truth values are counted."""
+    a = operand("np.trace", a)
+    return trace(a.astype(np.int64) if a.dtype.is_bool and dtype is None else a, offset, axis1, axis2, dtype)
 
 
 @implements(np.outer)
@@ -342,6 +351,7 @@ def _as_it_lies(function: Any) -> None:
     @implements(function)
     def handler(a: Any, dtype: Any = None) -> Tensor:
         x = operand(f"np.{function.__name__}", a)
+        x = x if x.ndim else to_shape(x, (1,))
         return +x if dtype is None else x.astype(dtype)
 
 

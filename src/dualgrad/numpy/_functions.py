@@ -105,6 +105,8 @@ def _of_ufunc(ufunc: np.ufunc) -> Callable[..., Any]:
 
     operands = ", ".join(f"x{k + 1}" for k in range(ufunc.nin)) if ufunc.nin > 1 else "x"
     function.__doc__ = f"NumPy's `{ufunc.__name__}` on tensors, element by element: ``({operands}, *, dtype=None)``."
+    for method in ("accumulate", "at", "outer", "reduce", "reduceat"):
+        setattr(function, method, getattr(ufunc, method))
     return function
 
 

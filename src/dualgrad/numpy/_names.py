@@ -13,6 +13,7 @@ import numpy as np
 
 from ..dtype import as_dtype
 from ..ops._arguments import alike, new_shape, to_shape, together
+from ..ops.index._views import array
 from ..ops.shape.reshaping import cat
 from ..tensor import Tensor
 from ._arguments import array_like, beside_tensors, tensors_among
@@ -56,7 +57,7 @@ class _Joined:
         pieces = key if isinstance(key, tuple) else (key,)
         plain = beside_tensors(tensors_among(pieces))
         joined = together(f"np.{self._name}", *[self._piece(x, plain) for x in pieces])
-        return cat(alike([self._with_axes(x) for x in joined]), -1 if self._columns else 0)
+        return array(cat(alike([self._with_axes(x) for x in joined]), -1 if self._columns else 0))
 
     def _piece(self, x: Any, plain: Any) -> Any:
         if isinstance(x, str):
@@ -72,9 +73,9 @@ class _Joined:
         return x if x.ndim else to_shape(x, (1,))
 
 
-def _made(array: Any) -> Any:
+def _made(numbers: Any) -> Any:
     """Convert new numbers to a tensor: floats get the default type, as from `linspace`."""
-    return tensor_of(array, float if array.dtype == np.float64 else None)
+    return array(tensor_of(numbers, float if numbers.dtype == np.float64 else None))
 
 
 class _Arrays(type):

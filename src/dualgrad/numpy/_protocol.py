@@ -70,7 +70,7 @@ UFUNCS: dict[Any, Callable[..., Any]] = {
     np.rad2deg: _degrees,
     np.radians: _radians,
     np.deg2rad: _radians,
-    np.divmod: lambda x, y: (operand("np.divmod", x) // operand("np.divmod", y), x % y),
+    np.divmod: lambda x, y: (x // y, x % y),
 }
 """Every ufunc that takes tensors."""
 
@@ -161,7 +161,9 @@ def _to_device(self: Tensor, device: Any, *, stream: Any = None) -> Tensor:
 def _shifted(name: str, x: Any, y: Any) -> Any:
     if not isinstance(x, Tensor | np.ndarray | int) or not isinstance(y, Tensor | np.ndarray | int):
         return NotImplemented
-    return getattr(ops, name)(x, y)
+    found = getattr(ops, name)(x, y)
+    follows = any(isinstance(z, np.ndarray) or getattr(z, "_is_array", False) for z in (x, y))
+    return arrays_of(getattr(np, name.removeprefix("bitwise_")), (x, y), {}, found) if follows else found
 
 
 def _left_shift(self: Tensor, other: Any) -> Tensor:

@@ -7,13 +7,23 @@ from typing import Any
 import numpy as np
 
 from .._settings import array_of
+from ..ops._arguments import operand
 from ..ops.math.reductions import cumprod, cumsum
 from ..ops.math.sampled import diff, interp, trapezoid
 from ..ops.shape.reshaping import flip, rot90
 from ..tensor import Tensor
 from ._entries import implements, renamed
 
-renamed(cumsum, "a axis dtype", np.cumsum)
+
+def running_sum(a: Any, axis: Any = None, dtype: Any = None) -> Tensor:
+    """The running sum; NumPy adds integers of few bits up in 64 bits."""
+    a = operand("np.cumsum", a)
+    if dtype is None and (a.dtype.is_int or a.dtype.is_bool):
+        dtype = np.cumsum(np.zeros(1, a.dtype.numpy)).dtype
+    return cumsum(a, axis, dtype)
+
+
+renamed(running_sum, "a axis dtype", np.cumsum)
 renamed(cumprod, "a axis dtype", np.cumprod)
 renamed(diff, "a n axis prepend append", np.diff)
 renamed(trapezoid, "y x dx axis", np.trapezoid)

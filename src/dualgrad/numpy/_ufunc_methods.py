@@ -26,13 +26,14 @@ from ..ops.index.updates import (
     tensor_scatter_mul,
     tensor_scatter_sub,
 )
-from ..ops.math.reductions import cummax, cummin, cumprod, cumsum, logcumsumexp, logsumexp
+from ..ops.math.reductions import cummax, cummin, cumprod, logcumsumexp, logsumexp
 from ..ops.shape.reshaping import cat, narrow, stack
 from ..tensor import Tensor
 from ._arguments import alternative, array_like
 from ._creation import tensor_of
 from ._entries import numbers
 from ._reductions import all_of, any_of, largest, product, smallest, total
+from ._sequences import running_sum
 
 __all__ = ["call_method"]
 
@@ -153,7 +154,7 @@ def _slices(x: Tensor, axis: int) -> tuple[Tensor, ...]:
 # --------------------------------------------------------------------------------------- accumulate, reduceat
 
 _SCANS: dict[Any, Function] = {
-    np.add: cumsum,
+    np.add: running_sum,
     np.multiply: cumprod,
     np.logaddexp: logcumsumexp,
     np.maximum: lambda x, axis: cummax(x, axis)[0],

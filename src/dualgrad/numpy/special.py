@@ -28,6 +28,7 @@ from typing import Any
 from .. import ops
 from ..dtype import float64
 from ..ops._arguments import together
+from ..ops.index._views import arrays_of
 from ..tensor import Tensor
 
 _SAME: dict[str, Callable[..., Any]] = {
@@ -81,8 +82,10 @@ def _on_floats(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     def call(*args: Any) -> Any:
         tensors = together(name, *args)
         if any(x.dtype.is_complex for x in tensors):
-            return _of_scipy(name, tensors)
-        return function(*[x if x.dtype.is_float else x.astype(float64) for x in tensors])
+            found = _of_scipy(name, tensors)
+        else:
+            found = function(*[x if x.dtype.is_float else x.astype(float64) for x in tensors])
+        return arrays_of(function, tuple(tensors), {}, found)
 
     call.__name__ = call.__qualname__ = name
     call.__module__ = __name__

@@ -16,6 +16,7 @@ from .._engine.arrays.array import largest_array
 from .._engine.primitives.execute import is_written_down
 from .._engine.transforms.forward import run_jvp
 from .._engine.transforms.gradient import run_outermost
+from .._engine.transforms.handles import as_array
 from .._engine.transforms.pullback import run_vjp
 from .._engine.transforms.tensor import OPCODES, apply
 from .._engine.transforms.vmap import basis, run_vmap
@@ -219,7 +220,10 @@ def jacobian_of(
         raise ValueError(f"{name}: chunk_size is {chunk_size}; expected 1 or more")
 
     def compute(*args: Any, **kwargs: Any) -> Any:
-        found, aux = blocks(name, Selected(selection, fn, args, kwargs), chunk_size)
+        selected = Selected(selection, fn, args, kwargs)
+        found, aux = blocks(name, selected, chunk_size)
+        if any(x._is_array for x in selected.leaves):
+            mapped(found, as_array)
         if not has_aux:
             return found
         return found, aux[0] if len(aux) == 1 else aux

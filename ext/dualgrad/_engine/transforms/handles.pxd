@@ -97,6 +97,7 @@ cdef Alias ARRAY_ALIAS              # of arrays without views
 
 cdef Value renewed_view(TensorBase t)
 cdef int outdate_views(TensorBase t) except -1
+cpdef bint lies_in_rows(layout) except -1
 cdef object layout_in(TensorBase t)
 cpdef object as_array(TensorBase t)
 cpdef object as_view(TensorBase t, TensorBase source, how, layout, refused)

@@ -494,6 +494,12 @@ def use_views(take, layout):
     LAYOUT = layout
 
 
+cpdef bint lies_in_rows(layout) except -1:
+    """True for a layout in C order. The order of an int8 layout is known only if one axis is longer than 1."""
+    flags = layout.flags
+    return flags.c_contiguous and (layout.dtype == np.bool_ or flags.f_contiguous)
+
+
 cdef object layout_in(TensorBase t):
     """The layout of a tensor; a view finds it in the layout of its root."""
     return LAYOUT(t)
@@ -693,7 +699,7 @@ cdef object kind_of_alias(TensorBase t):
     if alias is None:
         return False
     layout = LAYOUT(t) if alias.layout is None and alias.source is not None else alias.layout
-    if alias.source is None and (layout is None or layout.flags.c_contiguous):
+    if alias.source is None and (layout is None or lies_in_rows(layout)):
         return alias.array if alias.refused is None else alias.refused
     return alias.source is not None, alias.refused, layout.dtype.char, layout.strides
 

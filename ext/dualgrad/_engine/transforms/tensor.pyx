@@ -17,7 +17,8 @@ from ..tape.closed_call cimport before_draw
 from ..values.levels cimport bind1, bind2, bind_list, ndim_of, shape_of, type_of
 from .handles import stop       # no-cython-lint: an entry point too
 from .handles cimport (ARRAY_ALIAS, DTYPES, WEAK, Alias, Moment, TensorBase, array_operand, current_closed_call,
-                       entering, entering_op, is_plain, layout_in, marked, note_operand, now, read, value_of, wrap)
+                       entering, entering_op, is_plain, layout_in, lies_in_rows, marked, note_operand, now, read,
+                       value_of, wrap)
 from .weak cimport WeakNumber
 
 OPCODES = opcodes()                 # name -> opcode
@@ -216,7 +217,7 @@ cpdef bint in_rows(object x) except -1:
         alias, v = (<TensorBase>x).alias, (<TensorBase>x).value
         if alias is None or (alias.layout is None and alias.source is None) or (v is not None and ndim_of(v) < 2):
             return True
-        return cnp.PyArray_IS_C_CONTIGUOUS(layout_in(<TensorBase>x))
+        return lies_in_rows(layout_in(<TensorBase>x))
     return not cnp.PyArray_Check(x) or cnp.PyArray_IS_C_CONTIGUOUS(x)
 
 

@@ -24,7 +24,15 @@ from typing import Any
 import numpy as np
 
 from ..._engine.transforms import tensor as _engine
-from ..._engine.transforms.handles import as_array, as_view, layout_of, refuse_writes, set_layout, use_views
+from ..._engine.transforms.handles import (
+    as_array,
+    as_view,
+    layout_of,
+    lies_in_rows,
+    refuse_writes,
+    set_layout,
+    use_views,
+)
 from ...tensor import Tensor
 from .._arguments import OP, to_shape
 from ._elements import plain, replaced, taken
@@ -141,10 +149,11 @@ def _plan(
         if n == 1:
             continue
         fits = [axis for axis in order if stride and stride % steps[axis] == 0]
-        axis = fits[0] if fits else -1
-        step = stride // steps[axis] if fits else 0
+        if not fits or fits[0] in axes:
+            break
+        axis, step = fits[0], stride // steps[fits[0]]
         last = starts[axis] + step * (n - 1)
-        if axis < 0 or axis in axes or not 0 <= last < whole[axis]:
+        if not 0 <= last < whole[axis]:
             break
         stop = last + (1 if step > 0 else -1)
         index[axis] = slice(starts[axis], None if stop < 0 else stop, step)
@@ -268,7 +277,13 @@ def _equal(one: Any, other: Any) -> bool:
 
 def _make_view(x: Tensor, t: Tensor, layout: np.ndarray, how: tuple[Any, ...] | None = None) -> None:
     """Make a tensor a view of the elements of `t` that lie at a place in its layout."""
+    if not layout.size:
+        array(x)
+        return
     alias, root = t._alias, _root(t)
+    if root is not t and alias.how[0] == "unknown":
+        as_view(x, root, ("unknown", x.shape), None, _UNKNOWN)
+        return
     if root is not t or how is None:
         how = _places(layout, root)
         if root is not t and alias.how[0] == "part":
@@ -280,7 +295,7 @@ def _make_view(x: Tensor, t: Tensor, layout: np.ndarray, how: tuple[Any, ...] | 
 
 def as_part(x: Any, t: Tensor, name: str) -> Any:
     """Return the real or imaginary part of an array as a view of it."""
-    if not _SETTINGS["views"] or not x.ndim:
+    if not _SETTINGS["views"] or not _has_views(t):
         return x
     if not t.dtype.is_complex:
         if name == "imag":
@@ -310,6 +325,12 @@ _TURNED = frozenset(
 )
 """Functions whose results may not lie in C order even if their arguments do."""
 
+_WITHOUT_AXES = frozenset(
+    (np.zeros_like, np.ones_like, np.full_like, np.empty_like, np.block, np.cov, np.cross, np.i0, np.isin, np.pad)
+    + (np.roll, np.tensordot, np.where, np.linalg.tensorsolve)
+)
+"""Functions that return arrays without axes, and not numbers."""
+
 _THEMSELVES = frozenset((np.diff, np.real_if_close, np.polyder, np.polyint, np.linalg.matrix_power))
 """Functions that return the argument itself where nothing has to be done."""
 
@@ -328,13 +349,13 @@ _VIEW_METHODS: dict[str, Callable[..., Any]] = {
 
 _METHODS = frozenset(
     """
-    adjoint all any argmax argmin argsort astype clip cumprod cumsum dot max mean min prod ptp round searchsorted std
+    adjoint all any argmax argmin argsort astype clip cumprod dot max mean min prod ptp round searchsorted std
     sum take trace var choose compress partition
     """.split()
 )
 """Methods of NumPy's arrays that return new ones."""
 
-_OTHERWISE = frozenset(("repeat", "nonzero"))
+_OTHERWISE = frozenset(("repeat", "nonzero", "cumsum"))
 """Methods that do something else in MindSpore than in NumPy."""
 
 _REDUCTIONS = frozenset("all any max mean min prod ptp std sum var".split())
@@ -423,41 +444,51 @@ def _with_views(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], fo
     settings = {k: x for k, x in kwargs.items() if k != "dtype"}
     try:
         made = function(*_layouts(args, met, known), **_of_layouts(settings, met, known))
+        sources = _sources(made, known)
         unknown = any(layout.dtype == np.int8 for layout in known)
         if unknown or any(map(_is_part, met)):
             others: list[np.ndarray] = []
             other = function(*_layouts(args, [], others, True), **_of_layouts(settings, [], others, True))
-            if _shared(made, known) != _shared(other, others):
-                return _unsure(found, met) if unknown else _new_arrays(function, args, kwargs, met, found)
+            told = _sources(other, others)
+            if unknown and told != sources:
+                return _unsure(found, met)
+            sources = told
     except Exception:  # NumPy's function refuses arguments that ours takes
         return _unsure(found, met)
     if function is np.broadcast_arrays or function is np.meshgrid:  # NumPy warns of writes into them
         for x in _leaves(made):
             if all(x is not layout for layout in known):
                 x.setflags(write=False)
-    return _paired(found, made, met)
+    return _paired(found, made, met, iter(sources))
 
 
 def _of_layouts(settings: dict[str, Any], *lists: Any) -> dict[str, Any]:
     return {k: _layouts(x, *lists) for k, x in settings.items()}
 
 
-def _shared(made: Any, layouts: list[np.ndarray]) -> list[bool]:
-    """For each result and each layout, True if they share memory."""
-    return [isinstance(x, np.ndarray) and np.may_share_memory(x, layout) for x in _leaves(made) for layout in layouts]
+def _sources(made: Any, layouts: list[np.ndarray]) -> list[int | None]:
+    """For each result the place of the layout in which it lies, or None."""
+    return [
+        next(
+            (k for k, layout in enumerate(layouts) if isinstance(x, np.ndarray) and np.may_share_memory(x, layout)),
+            None,
+        )
+        for x in _leaves(made)
+    ]
 
 
-def _paired(found: Any, made: Any, met: list[Tensor]) -> Any:
+def _paired(found: Any, made: Any, met: list[Tensor], sources: Iterator[int | None]) -> Any:
     """Mark results by comparing them with the results of the same call on layouts."""
     if isinstance(found, tuple | list):
         if isinstance(made, tuple | list) and len(made) == len(found):
-            return type(found)([_paired(one, other, met) for one, other in zip(found, made, strict=True)])
+            return type(found)([_paired(one, other, met, sources) for one, other in zip(found, made, strict=True)])
         return _unsure(found, met)
+    k = next(sources)
     if not isinstance(found, Tensor):
         return found
     if not isinstance(made, np.ndarray) or made.shape != found.shape:
         return _unsure(found, met) if found.ndim else found
-    source = next((t for t in met if made.size and _inside(made, t)), None)
+    source = None if k is None or not _has_views(met[k]) or met[k].dtype is not found.dtype else met[k]
     if any(found is t for t in met):
         if source is not None:
             return array(found)
@@ -466,6 +497,11 @@ def _paired(found: Any, made: Any, met: list[Tensor]) -> Any:
         return _with_layout(array(found), made)
     _make_view(found, source, made)
     return found
+
+
+def _has_views(t: Tensor) -> bool:
+    """True if a function may return a view of a tensor; a tensor without axes that is not an array is a number."""
+    return t._is_array or t.ndim > 0
 
 
 def _unsure(found: Any, met: list[Tensor]) -> Any:
@@ -483,7 +519,7 @@ def _unsure(found: Any, met: list[Tensor]) -> Any:
 
 def _with_layout(x: Tensor, made: np.ndarray) -> Tensor:
     """Give a new array the memory layout of another array."""
-    if made.ndim > 1 and not made.flags.c_contiguous:
+    if made.ndim > 1 and not lies_in_rows(made):
         set_layout(x, np.empty_like(made))
     elif x._alias is not None and x._alias.layout is not None:
         set_layout(x, None)
@@ -505,7 +541,7 @@ def _new_arrays(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], te
         found = +found
     if found._alias is not None and found._alias.root is not None:
         return found
-    if not found.ndim and tensors:
+    if not found.ndim and tensors and function not in _WITHOUT_AXES:
         return found  # a number in NumPy, which cannot be written into
     array(found)
     if found.ndim > 1 and (
@@ -552,7 +588,7 @@ def axes_in_memory(name: str, t: Tensor) -> list[int]:
     """The axes of a tensor by falling stride in memory. RuntimeError if the order is not known."""
     layout = _layout(t)
     repeated = any(n > 1 and step == 0 for n, step in zip(layout.shape, layout.strides, strict=True))
-    if repeated or (layout.dtype == np.int8 and not layout.flags.c_contiguous):
+    if repeated or (layout.dtype == np.int8 and not lies_in_rows(layout)):
         raise RuntimeError(
             f"{name}: the order of a tensor of shape {t.shape} in memory is not known; copy it (x.copy())"
         )
@@ -596,6 +632,10 @@ def _means_otherwise(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -
 
 
 def _of_method(name: str, t: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any], found: Any) -> Any:
+    if name == "astype":
+        if kwargs.get("copy") is False and found.dtype is t.dtype:
+            return t
+        return _with_layout(array(+found if found is t else found), np.empty_like(_layout(t)))
     of_layouts = _VIEW_METHODS.get(name)
     if of_layouts is None or (name in ("conj", "conjugate") and t.dtype.is_complex):
         return _new_arrays(name, (t, *args), kwargs, [t], found)
