@@ -39,6 +39,7 @@ cdef class Template:
     cdef Recorder recorder
     cdef dict positions             # id of an input -> its number
     cdef int note_views(self) except -1
+    cdef int note_view(self, object found, TensorBase t, place) except -1
     cdef object leaf_of(self, TensorBase t)
     cdef object template(self, object x)
     cdef object template_of_nest(self, object x, int kind)

@@ -10,7 +10,8 @@ with each other or with a captured tensor, have no key.
 
 Results are kept as a template: the returned pytree with a Leaf in place of each tensor. An object that occurs twice in
 the results of the function occurs twice in the results of the program. A view of an argument, of another result or of a
-tensor outside is such a view in the results of the program too.
+tensor outside is such a view in the results of the program too. Views that share elements of a new array need this
+array as an output, even if it is not returned. Results keep the order of NumPy's array in memory.
 """
 from cpython.object cimport PyObject, PyTypeObject
 from cpython.ref cimport Py_INCREF
@@ -27,7 +28,8 @@ from .kinds cimport METHODS
 from .objects cimport PyObject_GenericGetDict, _PyObject_GetDictPtr, address, of_python
 from .recorder cimport Recorder
 from ..transforms.handles cimport (TensorBase, are_apart, as_array, as_view, has_view_in, hooks_of, is_captured,
-                                   is_plain, kind_of_alias, value_in, wrap)
+                                   is_plain, kind_of_alias, layouts_alone, new_layout, refuse_writes, set_layout,
+                                   value_in, wrap)
 
 cdef extern from "Python.h":
     PyObject *_PyType_Lookup(PyTypeObject *t, object name)     # borrowed; no code of the metaclass runs
@@ -207,15 +209,17 @@ cdef class Leaf:
     cdef Array constant
     cdef bint again                 # it occurs at another place too, or is a view or has one
     cdef bint array                 # NumPy's rules hold for it
-    # For a view: the source (a Leaf, the position of an argument, or a handle), how to take the elements, and the
-    # reason to refuse writes.
+    cdef object refused             # the reason to refuse writes, or None
+    cdef tuple layout               # shape, strides and type of the layout in memory; None for C order
+    # For a view: the source (a Leaf, the position of an argument, or a handle), and how to take the elements.
     cdef tuple view
 
     def __reduce__(self):
         if self.view is not None:
             raise TypeError("a result that is a view cannot be pickled with the program that makes it")
         return leaf_again, (self.output, self.argument, self.handle,
-                            None if self.constant is None else self.constant.numpy(), self.again, self.array)
+                            None if self.constant is None else self.constant.numpy(), self.again, self.array,
+                            self.refused, self.layout)
 
 
 cdef class SharedNode:
@@ -226,7 +230,7 @@ cdef class SharedNode:
         return node_again, (self.nest,)
 
 
-def leaf_again(int output, int argument, handle, constant, bint again, bint array):
+def leaf_again(int output, int argument, handle, constant, bint again, bint array, refused, layout):
     """Restore a leaf that was pickled."""
     cdef Leaf leaf = Leaf()
     leaf.output = output
@@ -235,6 +239,8 @@ def leaf_again(int output, int argument, handle, constant, bint again, bint arra
     leaf.constant = None if constant is None else copy_of(constant)
     leaf.again = again
     leaf.array = array
+    leaf.refused = refused
+    leaf.layout = layout
     return leaf
 
 
@@ -325,6 +331,7 @@ cdef class Template:
     cdef int note_views(self) except -1:
         """Note the sources of the new views among the results."""
         cdef list views = self.views
+        cdef dict hidden = {}                   # id of a source that is not returned -> [(leaf, view)]
         cdef Leaf leaf
         cdef TensorBase t
         self.views = []
@@ -338,16 +345,33 @@ cdef class Template:
             if place is None:
                 place = self.met.get(id(source))
                 if place is not None:
-                    (<Leaf>place).again = True
+                    pass
                 elif has_view_in(<TensorBase>source, self.positions):
                     raise TypeError("a view of a view that it was given is returned")
                 elif (<TensorBase>source).birth < self.recorder.start:
                     place = source
                 else:
-                    continue                    # only this view is left of the source
-            leaf.view = (place, t.alias.how, t.alias.refused)
-            leaf.again = self.repeats = True
-            self.views.append(leaf)
+                    hidden.setdefault(id(source), []).append((leaf, x))
+                    continue
+            self.note_view(leaf, t, place)
+        for group in hidden.values():
+            layouts = layouts_alone([x for _, x in group])
+            place = None if layouts is not None else self.leaf_of((<TensorBase>group[0][1]).alias.source)
+            for i, (leaf, x) in enumerate(group):
+                if layouts is None:
+                    self.note_view(leaf, <TensorBase>x, place)
+                else:
+                    leaf.refused = leaf.refused or (<TensorBase>x).alias.source.alias.refused
+                    leaf.layout = in_numbers(layouts[i])
+
+    cdef int note_view(self, object found, TensorBase t, place) except -1:
+        cdef Leaf leaf = <Leaf>found
+        if type(place) is Leaf:
+            (<Leaf>place).again = True
+        leaf.view = (place, t.alias.how)
+        leaf.layout = None
+        leaf.again = self.repeats = True
+        self.views.append(leaf)
 
     cdef object leaf_of(self, TensorBase t):
         cdef Leaf leaf = Leaf()
@@ -355,6 +379,9 @@ cdef class Template:
         cdef Array a
         leaf.argument = -1
         leaf.array = t.alias is not None and t.alias.array
+        if t.alias is not None:
+            leaf.refused = t.alias.refused
+            leaf.layout = None if t.alias.layout is None else in_numbers(t.alias.layout)
         position = self.positions.get(id(t))
         if position is not None:
             leaf.argument = position
@@ -382,10 +409,11 @@ cdef class Template:
         cdef Leaf leaf
         found = fill_template(self.nest, arrays, inputs, met)
         for leaf in self.views:
-            place, how, refused = leaf.view
-            if isinstance(place, int):
-                place = inputs[place]
-            as_view(met[id(leaf)], met[id(place)] if type(place) is Leaf else place, how, None, refused)
+            place, how = leaf.view
+            source = inputs[place] if isinstance(place, int) else place
+            if type(place) is Leaf:
+                source = fill_template(place, arrays, inputs, met)      # it is not among the results, or met already
+            as_view(met[id(leaf)], source, how, None, leaf.refused)
         return found
 
 
@@ -395,7 +423,19 @@ cdef object fill_leaf(Leaf leaf, list arrays, list inputs):
     if leaf.output == -1:
         return leaf.handle
     found = wrap(<Array>arrays[leaf.output] if leaf.output >= 0 else leaf.constant)
-    return as_array(found) if leaf.array else found
+    if leaf.refused is not None:
+        refuse_writes(found, leaf.refused)
+    elif leaf.array:
+        as_array(found)
+    if leaf.layout is not None:
+        shape, strides, kind = leaf.layout
+        set_layout(found, new_layout(shape, strides, kind))
+    return found
+
+
+cdef tuple in_numbers(layout):
+    """Shape, strides and type of a layout; None for C order."""
+    return None if layout.flags.c_contiguous else (layout.shape, layout.strides, layout.dtype.char)
 
 
 cdef object fill_template(object x, list arrays, list inputs, dict met):
@@ -448,7 +488,7 @@ cdef bint same_template(object x, object y) except -1:
         a = <Leaf>x
         b = <Leaf>y
         return a.output == b.output and a.argument == b.argument and a.handle is b.handle and a.again == b.again and (
-            a.array == b.array and same_view(a, b)) and (
+            a.array == b.array and a.refused == b.refused and a.layout == b.layout and same_view(a, b)) and (
             a.output != -2 or a.constant is b.constant
             or a.constant.numpy().tobytes() == b.constant.numpy().tobytes())
     if type(x) is SharedNode:

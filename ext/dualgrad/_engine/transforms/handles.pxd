@@ -99,9 +99,12 @@ cdef Value renewed_view(TensorBase t)
 cdef int outdate_views(TensorBase t) except -1
 cpdef bint lies_in_rows(layout) except -1
 cdef object layout_in(TensorBase t)
+cdef object layouts_alone(list views)
+cpdef object new_layout(tuple shape, tuple strides, kind)
 cpdef object as_array(TensorBase t)
 cpdef object as_view(TensorBase t, TensorBase source, how, layout, refused)
 cpdef object refuse_writes(TensorBase t, object reason)
+cpdef set_layout(TensorBase t, layout)
 cdef object heir(TensorBase t, Value v)
 cdef bint has_view_in(TensorBase t, dict handles) except -1
 cdef bint are_apart(list tensors) except -1

@@ -460,8 +460,8 @@ cdef extern from "memory/shared.h":
     void dg_release(dg_shared_lock *lock) noexcept
 
 cdef dg_shared_lock VIEWS_LOCK      # held while a list of views is read or changed
-# view -> a new tensor of its elements; view -> its layout: ops/index/_views.py
-cdef object TAKE = None, LAYOUT = None
+# view -> a new tensor of its elements; view -> its layout; views -> layouts without the root: ops/index/_views.py
+cdef object TAKE = None, LAYOUT = None, ALONE = None
 
 
 @cython.no_gc_clear                 # a source lists its views, so a view's alias keeps its source until it is freed
@@ -487,11 +487,13 @@ ARRAY_ALIAS = Alias()
 ARRAY_ALIAS.array = True
 
 
-def use_views(take, layout):
-    """Set the functions that take the elements of a view and find its layout in memory."""
-    global TAKE, LAYOUT
+def use_views(take, layout, alone):
+    """Set the functions that take the elements of a view and find its layout in memory. The third one finds layouts of
+    views of a root that nothing else shows (None if they share elements)."""
+    global TAKE, LAYOUT, ALONE
     TAKE = take
     LAYOUT = layout
+    ALONE = alone
 
 
 cpdef bint lies_in_rows(layout) except -1:
@@ -503,6 +505,20 @@ cpdef bint lies_in_rows(layout) except -1:
 cdef object layout_in(TensorBase t):
     """The layout of a tensor; a view finds it in the layout of its root."""
     return LAYOUT(t)
+
+
+cdef object layouts_alone(list views):
+    """The layouts of views as arrays of their own, if nothing else shows their root; None if they share elements."""
+    return ALONE(views)
+
+
+cpdef object new_layout(tuple shape, tuple strides, kind):
+    """A layout in memory of its own."""
+    cdef Py_ssize_t n, step, first = 0, last = 0
+    for n, step in zip(shape, strides):
+        first += min(step * (n - 1), 0) if n else 0
+        last += max(step * (n - 1), 0) if n else 0
+    return np.ndarray(shape, kind, np.empty(last - first + 1, kind), -first, strides)
 
 
 cpdef object as_array(TensorBase t):
@@ -557,7 +573,7 @@ def layout_of(TensorBase t not None):
     return alias.layout
 
 
-def set_layout(TensorBase t not None, layout):
+cpdef set_layout(TensorBase t, layout):
     """Set the layout that NumPy's array would have in memory in place of a tensor."""
     own_alias(t).layout = layout
 

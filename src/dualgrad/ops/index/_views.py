@@ -29,6 +29,7 @@ from ..._engine.transforms.handles import (
     as_view,
     layout_of,
     lies_in_rows,
+    new_layout,
     refuse_writes,
     set_layout,
     use_views,
@@ -55,7 +56,7 @@ __all__ = [
 _SETTINGS = {"views": True}
 PARTS: dict[str, Callable[..., Tensor]] = {}
 """The functions real, imag and joined of complex numbers; a later module enters them."""
-_as_strided = np.lib.stride_tricks.as_strided
+_WORD = 8  # bytes of an integer
 
 _PLAIN = frozenset((int, slice, type(None), type(...)))
 _READ_ONLY = "NumPy's view is read-only, too: write into the array itself, or into a copy (x.copy())"
@@ -103,17 +104,18 @@ def _layout_of_view(alias: Any) -> np.ndarray:
     if kind == "index":
         return whole[how[0]]
     offset, shape, strides = how
-    start = whole
-    for axis in sorted(range(whole.ndim), key=lambda axis: -whole.strides[axis]):
-        k, offset = divmod(offset, whole.strides[axis]) if whole.shape[axis] > 1 else (0, offset)
-        start = start[tuple([slice(None)] * axis + [slice(k, k + 1)])]
-    return _as_strided(start, shape, strides)
+    memory = whole.ravel("K") if whole.base is None else whole.base
+    return np.ndarray(shape, whole.dtype, memory, offset + _distance(memory, whole), strides)
+
+
+def _distance(memory: np.ndarray, layout: np.ndarray) -> int:
+    """The bytes from the first element of one layout to the first element of another."""
+    return layout.__array_interface__["data"][0] - memory.__array_interface__["data"][0] if layout.size else 0
 
 
 def _places(layout: np.ndarray, root: Tensor) -> tuple[Any, ...]:
     """How to take the elements at a place in the layout of a tensor from it."""
-    offset = layout.__array_interface__["data"][0] - _layout(root).__array_interface__["data"][0]
-    return "places", offset if layout.size else 0, layout.shape, layout.strides
+    return "places", _distance(_layout(root), layout), layout.shape, layout.strides
 
 
 def _inside(layout: np.ndarray, root: Tensor) -> bool:
@@ -134,12 +136,14 @@ def _plan(
     ``whole`` and ``steps`` are its shape and strides. Returns ("flat", slice), ("slices", index, axes) or ("gather",
     positions). For "slices", `index` applies to its axes, which are then put into the order `axes` and reshaped.
     """
-    size, count = math.prod(whole), math.prod(shape)
+    count = math.prod(shape)
     if steps == _c_strides(whole) and (
         count <= 1 or all(n == 1 or s == c for n, s, c in zip(shape, strides, _c_strides(shape), strict=True))
     ):
         return "flat", slice(offset, offset + count)
     order = sorted([axis for axis in range(len(whole)) if whole[axis] > 1], key=lambda axis: -steps[axis])
+    if any(steps[axis] <= 0 for axis in order):
+        return "gather", _positions(whole, steps, offset, shape, strides)
     starts, left = [0] * len(whole), offset
     for axis in order:
         starts[axis], left = divmod(left, steps[axis])
@@ -161,10 +165,19 @@ def _plan(
     else:
         if count:
             return "slices", tuple(index), (*axes, *[axis for axis in range(len(whole)) if axis not in axes])
-    numbers = np.arange(size).reshape(whole).transpose(sorted(range(len(whole)), key=lambda axis: -steps[axis]))
-    memory = np.ascontiguousarray(numbers).ravel()
-    found = _as_strided(memory[offset:], shape, tuple([s * memory.itemsize for s in strides])) if count else memory[:0]
-    return "gather", np.ascontiguousarray(found.reshape(shape))
+    return "gather", _positions(whole, steps, offset, shape, strides)
+
+
+def _positions(
+    whole: tuple[int, ...], steps: tuple[int, ...], offset: int, shape: tuple[int, ...], strides: tuple[int, ...]
+) -> np.ndarray:
+    """The numbers of the elements at a place of memory, counted in C order."""
+    numbers = new_layout(whole, tuple([step * _WORD for step in steps]), np.int64)
+    numbers[...] = np.arange(math.prod(whole)).reshape(whole)
+    memory: Any = numbers.base
+    start = _distance(memory, numbers) + offset * _WORD if math.prod(shape) else 0
+    found = np.ndarray(shape, np.int64, memory, start, tuple([step * _WORD for step in strides]))
+    return np.ascontiguousarray(found)
 
 
 def _plan_of(root: Tensor, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[Any, ...]:
@@ -226,7 +239,27 @@ def placed(root: Tensor, how: tuple[Any, ...], value: Tensor) -> Tensor:
     return to_shape(replaced(flat, plan[0].ravel(), to_shape(value, (value.size,))), root.shape)
 
 
-use_views(take, _layout)
+def alone(views: list[Tensor]) -> list[np.ndarray] | None:
+    """The layouts of views as arrays of their own, if nothing else shows their root.
+
+    None if they share elements, or if a layout is not known.
+    """
+    layouts = list(map(_layout, views))
+    for k, layout in enumerate(layouts):
+        if layout.dtype == np.int8 or any(_meet(layout, other) for other in layouts[:k]):
+            return None
+    return [_with_gaps(x) if _is_part(t) else x for t, x in zip(views, layouts, strict=True)]
+
+
+def _meet(layout: np.ndarray, other: np.ndarray) -> bool:
+    """True if two layouts share elements, or it is too hard to say."""
+    try:
+        return bool(np.shares_memory(layout, other, max_work=10**4))  # type: ignore[arg-type]
+    except np.exceptions.TooHardError:
+        return True
+
+
+use_views(take, _layout, alone)
 
 
 def writable(name: str, t: Tensor) -> None:
@@ -299,7 +332,7 @@ def as_part(x: Any, t: Tensor, name: str) -> Any:
         return x
     if not t.dtype.is_complex:
         if name == "imag":
-            return _with_layout(refuse_writes(x, _READ_ONLY), _layout(t))
+            return _with_layout(refuse_writes(x, _READ_ONLY), _layout(t).imag)
         _make_view(x, t, _layout(t))
         return x
     alias, layout, root = t._alias, _layout(t), _root(t)
@@ -376,14 +409,25 @@ def _layouts(x: Any, met: list[Tensor], known: list[np.ndarray], doubtful: bool 
         met.append(x)
         layout = _layout(x)
         if doubtful and layout.dtype == np.int8:
-            layout = np.empty(x.shape, np.int8)
-        elif doubtful and _is_part(x):
+            layout = _if_in_rows(x, layout)
+        if doubtful and _is_part(x):
             layout = _with_gaps(layout)
         known.append(layout)
         return layout
     if type(x) in (tuple, list):
         return type(x)([_layouts(item, met, known, doubtful) for item in x])
     return x
+
+
+def _if_in_rows(t: Tensor, layout: np.ndarray) -> np.ndarray:
+    """The layout that a tensor would have if an unknown layout, taken to be in Fortran order, were in C order."""
+    root = t if t._alias.how is None or t._alias.how[0] == "unknown" else _root(t)
+    if not t.size:
+        return np.empty(t.shape, layout.dtype)
+    first = _distance(_layout(root), layout)
+    second = [first + step * (n > 1) for n, step in zip(layout.shape, layout.strides, strict=True)]
+    places = np.ravel_multi_index(np.unravel_index([first, *second], root.shape, order="F"), root.shape)
+    return new_layout(t.shape, tuple((places[1:] - places[0]).tolist()), layout.dtype)
 
 
 def _is_part(t: Tensor) -> bool:
@@ -394,10 +438,7 @@ def _is_part(t: Tensor) -> bool:
 
 def _with_gaps(layout: np.ndarray) -> np.ndarray:
     """A layout of the same shape with twice the strides."""
-    ends = [step * (n - 1) for n, step in zip(layout.shape, layout.strides, strict=True)]
-    start = -2 * sum(end for end in ends if end < 0)
-    memory = np.empty(2 * sum(map(abs, ends)) + 2, layout.dtype)
-    return _as_strided(memory[start:], layout.shape, tuple([2 * step for step in layout.strides]))
+    return new_layout(layout.shape, tuple([2 * step for step in layout.strides]), layout.dtype)
 
 
 def _leaves(x: Any) -> Iterator[Any]:
