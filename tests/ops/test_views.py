@@ -5,6 +5,8 @@ import gc
 import itertools
 import pickle
 import random
+import sys
+import threading
 from collections import Counter
 
 import array_programs
@@ -564,3 +566,68 @@ def test_inputs_that_share_elements_are_read_and_not_written(kind, wrap):
         wrap(dg.grad(write, (0, 1)))(*inputs)
     apart = [x if isinstance(x, list) else x.copy() for x in inputs]
     wrap(dg.grad(write, (0, 1)))(*apart)
+
+
+def _with_row(write):
+    """A write into a row that a thread takes once."""
+
+    def prepared(x, k):
+        row = x[k]
+        return lambda: write(row)
+
+    return prepared
+
+
+def _add(a, value):
+    a += value
+
+
+def _set(a, index, value):
+    a[index] = value
+
+
+OF_THREADS = {
+    "row += 1": lambda x, k: lambda: _add(x[k], 1.0),
+    "x[k] += 1": lambda x, k: lambda: x.__setitem__(k, x[k]._changed("+", 1.0)),
+    "x[k] = x[k] + 1": lambda x, k: lambda: _set(x, k, x[k] + 1.0),
+    "one view": _with_row(lambda row: _add(row, 1.0)),
+    "parts of a view": _with_row(lambda row: (_add(row[:500], 1.0), _add(row[500:], 1.0))),
+    "overlapping views": lambda x, k: lambda v=x[k : k + 2]: _set(v, 0, v[0] + 1.0),
+    "transpose": lambda x, k: lambda: _add(x.T[:, k], 1.0),
+    "vector": lambda x, k: lambda: _add(x.reshape(-1)[1000 * k : 1000 * (k + 1)], 1.0),
+    "add.at": lambda x, k: lambda: np.add.at(x, k, np.ones(1000)),
+    "copyto": lambda x, k: lambda: np.copyto(x[k], x[k] + 1.0),
+    "copyto where": lambda x, k: lambda: np.copyto(x, x + 1.0, where=np.arange(4)[:, None] == k),
+    "put": lambda x, k: lambda: np.put(x, np.arange(1000) + 1000 * k, x[k] + 1.0),
+    "putmask": lambda x, k: lambda: np.putmask(x, np.tile(np.arange(4)[:, None] == k, 1000), (x + 1.0).reshape(-1)),
+    "put_along_axis": lambda x, k: lambda: np.put_along_axis(x, np.full((1, 1000), k), x[k : k + 1] + 1.0, 0),
+    "in place": lambda x, k: lambda: x[k].add_(1.0),
+    "tensor": lambda x, k: lambda: _set(x, k, x[k] + 1.0),
+    "assign_add": lambda x, k: lambda: dg.ops.assign_add(x, (np.arange(4.0) == k)[:, None] * np.ones(1000)),
+}
+"""Writes of thread k, which each add one to row k of an array."""
+
+
+@pytest.mark.parametrize("name", OF_THREADS)
+def test_no_write_of_a_thread_is_lost(name):
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for _ in range(3):
+            x = (dg.Tensor if name == "tensor" else mnp.array)(np.zeros((4, 1000)))
+            start = threading.Barrier(4)
+
+            def work(k, x=x, start=start):
+                write = OF_THREADS[name](x, k)
+                start.wait()
+                for _ in range(40):
+                    write()
+
+            threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            np.testing.assert_array_equal(x.asnumpy(), 40.0)
+    finally:
+        sys.setswitchinterval(interval)

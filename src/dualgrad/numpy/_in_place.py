@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .._engine.transforms.handles import one_step
 from .._settings import array_of, one_of
 from ..ops._arguments import expanded, one_axis, to_shape
 from ..ops.index._scatter import scatter
@@ -47,7 +48,8 @@ def _write(name: str, x: Tensor, values: Any, put: Callable[[np.ndarray, np.ndar
     except (IndexError, ValueError) as error:
         raise type(error)(f"{name}: {error}; for a tensor of shape {x.shape} and values of shape {new.shape}") from None
     picked = take(ravel(new), np.maximum(source, 0), 0)
-    rewritten(name, x, _where(source >= 0, picked, x))
+    with one_step(x):
+        rewritten(name, x, _where(source >= 0, picked, x))
 
 
 @implements(np.put)
@@ -78,7 +80,8 @@ def _np_putmask(a: Any, mask: Any, values: Any) -> None:
     new = ravel(tensor_of(values, x.dtype))
     if new.size:
         picked = to_shape(take(new, np.arange(x.size) % new.size, 0), x.shape)
-        rewritten("np.putmask", x, _where(mask, picked, x))
+        with one_step(x):
+            rewritten("np.putmask", x, _where(mask, picked, x))
 
 
 @implements(np.copyto)
@@ -93,21 +96,23 @@ def _np_copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True
     while new.ndim > x.ndim and new.shape[0] == 1:
         new = squeeze(new, 0)
     new = broadcast_to(new.astype(x.dtype), x.shape)
-    rewritten("np.copyto", x, new if where is True else _where(where, new, x))
+    with one_step(x):
+        rewritten("np.copyto", x, new if where is True else _where(where, new, x))
 
 
 @implements(np.put_along_axis)
 def _np_put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> None:
     name = "np.put_along_axis"
     x, index = _target(name, arr), tensor_of(indices)
-    if axis is None:
-        flat, axis = to_shape(x, (x.size,)), 0
-    else:
-        flat, axis = x, one_axis(name, axis, x.shape)
-    index = spread_along(name, flat, index, axis)
-    index = _where(index < 0, index + flat.shape[axis], index)
-    new = expanded(tensor_of(values, x.dtype), index.shape)
-    rewritten(name, x, to_shape(scatter(flat, axis, index, new), x.shape))
+    with one_step(x):
+        if axis is None:
+            flat, axis = to_shape(x, (x.size,)), 0
+        else:
+            flat, axis = x, one_axis(name, axis, x.shape)
+        index = spread_along(name, flat, index, axis)
+        index = _where(index < 0, index + flat.shape[axis], index)
+        new = expanded(tensor_of(values, x.dtype), index.shape)
+        rewritten(name, x, to_shape(scatter(flat, axis, index, new), x.shape))
 
 
 def spread_along(name: str, x: Tensor, index: Tensor, axis: int) -> Tensor:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from .._engine.transforms.handles import one_step
 from ..ops._arguments import beside, expanded, integer, one_axis, operand, reduced_axes, to_shape
 from ..ops.index._elements import replaced
 from ..ops.index._scatter import tensor_scatter_add
@@ -224,7 +225,6 @@ def _at(name: str, ufunc: np.ufunc, function: Function, a: Any, indices: Any, b:
     if (b is None) != (ufunc.nin == 1):
         raise ValueError(f"{name}: the function takes {ufunc.nin} operands")
     places = np.arange(a.size).reshape(a.shape)[numbers(indices)]
-    flat = to_shape(a, (a.size,))
     updates = None
     if b is not None:
         updates = beside(name, b, a)
@@ -232,11 +232,13 @@ def _at(name: str, ufunc: np.ufunc, function: Function, a: Any, indices: Any, b:
     points = np.asarray(places).ravel()
     if not points.size:
         return
-    if ufunc in _AT and updates is not None:
-        new = _AT[ufunc](flat, points[:, None], updates)
-    else:
-        new = _one_round_after_the_other(function, flat, points, updates)
-    rewritten(name, a, to_shape(new, a.shape))
+    with one_step(a):
+        flat = to_shape(a, (a.size,))
+        if ufunc in _AT and updates is not None:
+            new = _AT[ufunc](flat, points[:, None], updates)
+        else:
+            new = _one_round_after_the_other(function, flat, points, updates)
+        rewritten(name, a, to_shape(new, a.shape))
 
 
 def _one_round_after_the_other(function: Function, x: Tensor, points: np.ndarray, updates: Tensor | None) -> Tensor:

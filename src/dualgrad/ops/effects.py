@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from .._engine.transforms.handles import one_step
 from .._settings import number_or_tensor
 from ..parameter import Parameter
 from ..tensor import Tensor
@@ -137,17 +138,18 @@ def _written(name: str, variable: Any, change: Callable[[Tensor], Tensor]) -> Te
     """Replace the value of a tensor that is not a Parameter by `change` of it."""
     if not isinstance(variable, Tensor):
         raise TypeError(f"{name}: the variable is a {type(variable).__name__}; expected a Parameter or another Tensor")
-    new = change(variable)
-    if new.shape != variable.shape:
-        raise ValueError(
-            f"{name}: the variable has shape {variable.shape}, its new value {new.shape}; expected one shape"
-        )
-    if not np.can_cast(new.dtype.numpy, variable.dtype.numpy, "same_kind"):
-        raise TypeError(
-            f"{name}: the variable is {variable.dtype}, which cannot hold {new.dtype} values; cast them first if the "
-            "loss is meant"
-        )
-    return rewritten(name, variable, new if new.dtype is variable.dtype else new.astype(variable.dtype))
+    with one_step(variable):
+        new = change(variable)
+        if new.shape != variable.shape:
+            raise ValueError(
+                f"{name}: the variable has shape {variable.shape}, its new value {new.shape}; expected one shape"
+            )
+        if not np.can_cast(new.dtype.numpy, variable.dtype.numpy, "same_kind"):
+            raise TypeError(
+                f"{name}: the variable is {variable.dtype}, which cannot hold {new.dtype} values; cast them first if "
+                "the loss is meant"
+            )
+        return rewritten(name, variable, new if new.dtype is variable.dtype else new.astype(variable.dtype))
 
 
 class Assign(Primitive, of=assign):

@@ -20,6 +20,9 @@ from cpython.mem cimport PyMem_RawFree, PyMem_RawRealloc
 from cpython.object cimport PyObject, PyTypeObject
 from cpython.ref cimport Py_DECREF, Py_INCREF
 
+import os
+import threading
+
 from ..arrays.array import np
 from ..arrays.array cimport (ARRAY, BATCH, DG_DEBUG, DUAL, NODE, Array, Value, copy_of, from_ndarray, shape_tuple,
                              to_ndarray, with_numbers)
@@ -464,6 +467,25 @@ cdef dg_shared_lock VIEWS_LOCK      # held while a list of views is read or chan
 cdef object TAKE = None, LAYOUT = None, ALONE = None
 
 
+# A write makes a new value of the whole array. Locks belong to sources, so that views of one array share its lock.
+cdef list WRITE_LOCKS = [threading.RLock() for _ in range(64)]
+
+
+def renew_locks():
+    """Make new locks in a forked process: nobody releases those that other threads held."""
+    WRITE_LOCKS[:] = [threading.RLock() for _ in WRITE_LOCKS]
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=renew_locks)
+
+
+def one_step(TensorBase t not None):
+    """The lock to hold while a tensor is read and gets a new value, so that no write of another thread is lost."""
+    cdef TensorBase source = t if t.alias is None or t.alias.source is None else t.alias.source
+    return WRITE_LOCKS[<size_t><PyObject *>source // 64 % 64]
+
+
 @cython.no_gc_clear                 # a source lists its views, so a view's alias keeps its source until it is freed
 cdef class Alias:
 
@@ -618,11 +640,12 @@ cdef int relate(list before, list after) except -1:
 
 cdef Value renewed_view(TensorBase t):
     """The value of a view after a change of its source; None for a handle that has no value yet."""
-    cdef Value v
-    cdef TensorBase found
+    cdef Value v, before, now
+    cdef TensorBase found, source = t.alias.source
     cdef ClosedCall closed = current_closed_call(), former
-    if t.alias.source is None:
+    if source is None:
         return None
+    before = dg_value_in(source)
     while closed is not None and t.birth < closed.level.serial:
         closed = closed.outer
     former = swap_closed_call(closed)
@@ -633,8 +656,12 @@ cdef Value renewed_view(TensorBase t):
             put_mark(t, closed, found.mark)
     finally:
         swap_closed_call(former)
-    if not tracing() or v.kind != ARRAY:
-        dg_put_value(t, v)              # a value computed by a recording belongs to it
+    if not tracing() or v.kind != ARRAY:            # a value computed by a recording belongs to it
+        dg_hold(&VIEWS_LOCK)
+        now = dg_value_in(source)
+        if now is before and t.value is None:       # else another thread has changed the source, or was faster
+            dg_put_value(t, v)
+        dg_release(&VIEWS_LOCK)
     return v
 
 

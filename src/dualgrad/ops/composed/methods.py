@@ -7,6 +7,7 @@ such as floating numbers for a tensor of integers, is an error, as in NumPy; `co
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -15,6 +16,7 @@ import numpy as np
 
 from ... import dtype as _dtype
 from ..._engine.transforms import tensor as _engine
+from ..._engine.transforms.handles import one_step
 from ..._settings import truth_value
 from ...dtype import as_dtype
 from ...tensor import Tensor
@@ -344,6 +346,16 @@ _IN_PLACE: dict[str, Callable[..., Any]] = {
     "random_": _random_,
 }
 
+
+def _in_one_step(write: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    @functools.wraps(write)
+    def method(x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        with one_step(x):
+            return write(x, *args, **kwargs)
+
+    return method
+
+
 METHODS: dict[str, Callable[..., Any]] = {
     "numel": _number_of_elements,
     "nelement": _number_of_elements,
@@ -381,7 +393,7 @@ METHODS: dict[str, Callable[..., Any]] = {
     "sum_to_size": _sum_to_size,
     "kthvalue": _kthvalue,
     "itemset": _itemset,
-    "set_dtype": _set_dtype,
+    "set_dtype": _in_one_step(_set_dtype),
     "index_put": _index_put,
     "reverse_sequence": _reverse_sequence,
     "hardshrink": hardshrink,
@@ -393,5 +405,5 @@ METHODS: dict[str, Callable[..., Any]] = {
     "scatter_mul": tensor_scatter_mul,
     "scatter_max": tensor_scatter_max,
     "scatter_min": tensor_scatter_min,
-    **_IN_PLACE,
+    **{name: _in_one_step(write) for name, write in _IN_PLACE.items()},
 }

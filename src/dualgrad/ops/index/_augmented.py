@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+from ..._engine.transforms.handles import one_step
 from ...tensor import Tensor
 from .indexing import written
 
@@ -29,8 +30,10 @@ _OPERATORS = {
 
 def changed(t: Tensor, sign: str, value: Any) -> Tensor:
     """Return the new value of the name in an augmented assignment; operators call it."""
-    new = _OPERATORS[sign](t, value)
-    return written(f"t {sign}= value", t, new) if t._is_array else new
+    if not t._is_array:
+        return _OPERATORS[sign](t, value)
+    with one_step(t):
+        return written(f"t {sign}= value", t, _OPERATORS[sign](t, value))
 
 
 METHODS: dict[str, Any] = {"_changed": changed}

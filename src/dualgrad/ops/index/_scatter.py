@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..._engine.transforms import tensor as _engine
+from ..._engine.transforms.handles import one_step
 from ..._settings import one_of
 from ...tensor import Tensor
 from .._arguments import OP, Primitive, converted, integer, new_shape, one_axis, operand, to_shape
@@ -209,7 +210,8 @@ def into_variable(
     if not points:
         index = to_shape(index, (*index.shape, 1))
     if not variable._is_parameter:
-        return rewritten(name, variable, change(variable, index, updates))
+        with one_step(variable):
+            return rewritten(name, variable, change(variable, index, updates))
     given = operand(name, updates)
     return variable.set_data(change(variable._detached(), index, _engine.stop(given)))
 

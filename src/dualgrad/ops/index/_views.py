@@ -30,6 +30,7 @@ from ..._engine.transforms.handles import (
     layout_of,
     lies_in_rows,
     new_layout,
+    one_step,
     refuse_writes,
     set_layout,
     use_views,
@@ -690,7 +691,8 @@ def _in_place_if_dropped(name: str, method: Any) -> Any:
     def call(self: Tensor, *args: Any, **kwargs: Any) -> Any:
         if not self._is_array or not _is_dropped(sys._getframe(1)):
             return method(self, *args, **kwargs)
-        self[...] = np.sort(self, *args, **kwargs) if name == "sort" else method(self, *args, **kwargs)
+        with one_step(self):
+            self[...] = np.sort(self, *args, **kwargs) if name == "sort" else method(self, *args, **kwargs)
         return None
 
     return call

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._engine.transforms.handles import one_step
 from ...tensor import Tensor
 from .._arguments import operand
 from ._elements import replaced, taken
@@ -88,18 +89,22 @@ def setitem(t: Tensor, index: Any, value: Any) -> None:
     elif taken_by_index(value, t, index):
         return  # after ``a[index] += value``, which has written into the view
     writable("t[index] = value", t)
-    rewritten("t[index] = value", t, replaced(t, index, value))
+    with one_step(t):
+        rewritten("t[index] = value", t, replaced(t, index, value))
 
 
 def rewritten(name: str, t: Tensor, new: Tensor) -> Tensor:
     """Point the handle of `t` at a new value, unless a derivative would end in a tensor that outlives it.
 
-    The elements of a view change in its root.
+    The elements of a view change in its root. Who computes `new` from `t` holds `one_step`.
     """
     writable(name, t)
     alias = t._alias
     if alias is not None and alias.root is not None:
-        rewritten(name, alias.root, placed(alias.root, alias.how, new))
+        with one_step(t):
+            rewritten(name, alias.root, placed(alias.root, alias.how, new))
+            t._rebind(new)
+        return t
     serial = new._level_serial
     if serial > 0 and (t._is_parameter or serial > t._birth):
         what = "a Parameter" if t._is_parameter else "a tensor that was made outside of the function"
@@ -117,12 +122,14 @@ def written(name: str, x: Tensor, new: Any) -> Tensor:
     new = operand(name, new)
     if new.shape != x.shape:
         raise ValueError(f"{name}: the new value has shape {new.shape}; expected that of the tensor, {x.shape}")
+    if new.dtype is x.dtype:
+        return rewritten(name, x, new)
     if not np.can_cast(new.dtype.numpy, x.dtype.numpy, "same_kind"):
         raise TypeError(
             f"{name}: the new value has type {new.dtype}, which the tensor, of type {x.dtype}, cannot hold; convert "
             "one of them first (astype), or give the result a name of its own"
         )
-    return rewritten(name, x, new if new.dtype is x.dtype else new.astype(x.dtype))
+    return rewritten(name, x, new.astype(x.dtype))
 
 
 def copied(self: Tensor) -> Tensor:
