@@ -1,5 +1,6 @@
 """Replays keep aliasing: of arguments with each other and with captured arrays, and of results."""
 
+import itertools
 import random
 
 import numpy as np
@@ -237,3 +238,79 @@ def test_results_share_what_numpys_share(base, results):
             for _ in range(3):
                 assert after_writes(lambda: recorded(mnp.array(x)), k, then) == eager, (k, name)
     assert is_replayed(f)
+
+
+BLOCKS = {
+    "itself": lambda c: c,
+    "part": lambda c: c[1:],
+    "backwards": lambda c: c[::-1],
+    "column": lambda c: c[:, None],
+    "copy": lambda c: c * 1.0,
+    "itself and part": lambda c: (c, c[1:]),
+    "part and copy": lambda c: (c[:2], c[:2] * 1.0),
+    "result and its part": lambda c: (lambda d: (d, d[1:]))(c * 2.0),
+}
+"""What a block returns of its argument."""
+
+CALLS = {
+    "recompute": lambda block, c: dg.recompute(block)(c),
+    "cond": lambda block, c: dg.cond(c.sum() > 0.0, block, block, c),
+    "cond on captured": lambda block, c: dg.cond(c.sum() > 0.0, lambda: block(c), lambda: block(c)),
+    "cond of different": lambda block, c: dg.cond(c.sum() > 0.0, block, lambda c: leaves_like(block, c), c),
+}
+"""Calls of a block that a transform makes one instruction."""
+
+OPERANDS = {"array": lambda a: a, "view": lambda a: a[0:], "columns": lambda a: a[::2]}
+
+TRANSFORMS = {
+    "eager": lambda f: f,
+    "jit": dg.jit,
+    "jit of a gradient": lambda f: dg.jit(in_gradient(f)),
+    "gradient": lambda f: in_gradient(f),
+    "vmap": lambda f: lambda x: dg.vmap(f)(mnp.stack([x]))[0],
+}
+
+
+def leaves_like(block, c):
+    found = block(c)
+    return tuple([r * 1.0 for r in found]) if isinstance(found, tuple) else found * 1.0
+
+
+def in_gradient(f):
+    return lambda x: dg.value_and_grad(lambda x: (lambda r: (r.sum(), r))(f(x)), has_aux=True)(x)[0][1]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("transform", TRANSFORMS)
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("block", BLOCKS)
+def test_blocks_return_views_or_refuse(block, call, transform):
+    """A write into a result, and a result read after a write into the operand, are as in NumPy or an error."""
+
+    def program(np, call, operand, k, result_first):
+        def f(x):
+            a = np.concatenate([x, x]) * 1.0
+            c = OPERANDS[operand](a)
+            found = call(BLOCKS[block], c)
+            found = found if isinstance(found, tuple) else (found,)
+            written = found[k % len(found)] if result_first else a
+            written[...] = written * 3.0 + 1.0
+            return np.concatenate([a, *[r.reshape(-1) for r in found]])
+
+        return f
+
+    x = np.arange(3.0) + 1.0
+    done = 0
+    for operand, k, result_first in itertools.product(OPERANDS, range(2), (True, False)):
+        expected = program(np, lambda block, c: block(c), operand, k, result_first)(x)
+        f = TRANSFORMS[transform](program(mnp, CALLS[call], operand, k, result_first))
+        for _ in range(4):
+            try:
+                found = f(mnp.array(x))
+            except RuntimeError as error:
+                if "shares elements" not in str(error) or transform == "eager":
+                    raise
+                continue
+            np.testing.assert_array_equal(found.asnumpy(), expected)
+            done += 1
+    assert done or call == "cond of different"

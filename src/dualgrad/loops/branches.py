@@ -12,11 +12,14 @@ from typing import Any
 from .._engine.primitives.execute import unrepeatable
 from .._engine.transforms.rematerialisation import (
     branch,
+    either,
     filled,
     is_batched,
     made_since,
     pulled_back,
     serial,
+    share,
+    shared_with,
     template_of,
     tensors_of,
     whole,
@@ -47,7 +50,7 @@ def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], *
     Returns
     -------
     object
-        The result of that function. Its tensors are new ones, also if they are operands.
+        The result of that function. Its tensors are new ones, also if they are operands; arrays are views of these.
 
     Raises
     ------
@@ -87,11 +90,11 @@ def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], *
     if is_batched(pred):
         truth = pred.reshape(()).astype(bool_)
         with masked(truth):
-            taken = branch("cond", true_fn, operands)
+            taken, one = branch("cond", true_fn, operands)
         with masked(~truth):
-            other = branch("cond", false_fn, operands)
+            other, two = branch("cond", false_fn, operands)
         check_same("cond", taken, other, "the result")
-        return chosen(truth, taken, other)
+        return share(chosen(truth, taken, other), either(one, two), tensors_of(operands), start)
     if _is_written_down(pred):
         try:
             return Branches(pred.reshape(()).astype(bool_), true_fn, false_fn)(operands)
@@ -125,11 +128,15 @@ class Branches:
         self.functions = [true_fn, false_fn]
         self.template: Any = None  # template of the operands
         self.count = 0  # number of tensors in them
+        self.shared: Any = None  # what the results share elements with
+        self.start = 0  # a number of `serial`, before the call
 
     def __call__(self, operands: tuple[Any, ...]) -> Any:
         """Record both functions."""
         self.template, self.count = template_of(operands), len(tensors_of(operands))
+        self.start = serial()
         found = whole("cond", self.first, self.forward, self.backward, (operands,), False)
+        found, self.shared = share(found, self.shared, tensors_of(operands), self.start), ()
         self.functions = [closed(f) for f in self.functions]  # a derivative may run them later
         return found
 
@@ -144,6 +151,8 @@ class Branches:
         check_same("cond", nests[0], nests[1], "the result")
         if not same_rest(nests[0], nests[1]):
             raise NotRecorded
+        if self.shared is None:
+            self.shared = either(*[shared_with(nest, tensors_of(operands), self.start) for nest in nests])
         return filled(template_of(nests[0]), found)
 
     def choice(self, branches: Sequence[Callable[[], Sequence[Any]]]) -> list[Any] | None:

@@ -10,6 +10,9 @@ from .._engine.transforms.rematerialisation import (
     filled,
     pulled_back,
     recording,
+    serial,
+    share,
+    shared_with,
     template_of,
     tensors_of,
     under_reverse,
@@ -119,8 +122,14 @@ def called(block: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, A
     template = template_of(inputs)
     count = len(tensors_of(inputs))
 
+    start = serial()
+    shared: list[Any] = []
+
     def first(inputs: tuple[Any, Any]) -> Any:
-        return block(*inputs[0], **inputs[1])
+        out = block(*inputs[0], **inputs[1])
+        if not shared:
+            shared.append(shared_with(out, tensors_of(inputs), start))
+        return out
 
     first.__wrapped__ = block  # type: ignore[attr-defined]  # for messages
 
@@ -140,6 +149,8 @@ def called(block: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, A
 
     found = whole("recompute", first, forward, backward, (inputs,), True)
     block = closed(block)  # the gradient runs it later
+    found = share(found, shared[0], tensors_of(inputs), start)
+    shared[0] = None
     return found
 
 

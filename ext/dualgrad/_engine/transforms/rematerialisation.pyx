@@ -28,8 +28,8 @@ from ..tape.report cimport weight
 from ..tape.runs cimport Run, SubTape, lift_tape
 from ..tape.nodes cimport without_closed, target_of
 from ..tape.tape cimport Node, Slots, Tape, new_light_tape, new_slots, new_tape, stripped
-from .handles cimport (TensorBase, current_closed_call, give_mark, mark_of, noting, put_mark, read, rebound, renewed,
-                       swap_closed_call, value_in, wrap)
+from .handles cimport (TensorBase, as_view, current_closed_call, give_mark, mark_of, noting, put_mark, read, rebound,
+                       renewed, swap_closed_call, value_in, wrap)
 from ..values.levels cimport (Level, array_of, called_rule, current_level, new_level, next_serial, part, pop_level,
                               push_level, shape_of)
 
@@ -463,14 +463,87 @@ def own_containers(nest):
     return own(nest)
 
 
+# ------------------------------------------------------------------------------------- results that share elements
+
+cdef object WHOLE = ("index", ...)      # how an array is taken as a whole
+NOT_KNOWN = ("it shares elements with an array, in a way that is not known where the call is one instruction: make a "
+             "copy of the result (x.copy()), before the array is written into")
+
+
+def shared_with(out, list given, long long start):
+    """What each tensor of a result shares elements with: None, or a tuple. The function began after `start`.
+
+    It holds a tensor, or the number of one of the given tensors or (below 0) of a result; how its elements are taken,
+    and the reason to refuse writes.
+    """
+    cdef TensorBase t
+    cdef list found = [], tensors = all_tensors(out)
+    cdef dict places = {id(t): -1 - k for k, t in enumerate(tensors) if (<TensorBase>t).birth >= start}
+    places.update({id(t): k for k, t in enumerate(given)})
+    for i in range(len(tensors)):
+        t = <TensorBase>tensors[i]
+        if t.alias is None or not t.alias.array or not len(shape_of(value_in(t))):
+            found.append(None)
+        elif t.alias.source is not None:
+            source = t.alias.source
+            found.append((places.get(id(source), source), t.alias.how, t.alias.refused))
+        elif places.get(id(t), -1 - i) != -1 - i:               # an argument, or a result that occurs again
+            found.append((places[id(t)], WHOLE, t.alias.refused))
+        else:
+            found.append((t, WHOLE, t.alias.refused))
+    return found
+
+
+def either(list one, list other):
+    """What the results of a choice between two branches share elements with: a way that differs is not known."""
+    cdef list found = []
+    for a, b in zip(one, other):
+        if a is None or b is None or not same_place(a[0], b[0]) or a[1:] != b[1:]:
+            first = a if b is None or a is not None else b
+            a = None if first is None else (first[0], None, None)
+        found.append(a)
+    return found
+
+
+cdef bint same_place(a, b):
+    return a is b or type(a) is int and type(b) is int and a == b
+
+
+def share(out, list shared, list given, long long start):
+    """Make the new tensors of a result views of what they share elements with (see `shared_with`). Tensors that were
+    made since `start` stand for nothing outside."""
+    cdef TensorBase t, source
+    cdef list tensors = all_tensors(out)
+    for new, one in zip(tensors, shared):
+        if one is None:
+            continue
+        t = <TensorBase>new
+        place, how, refused = one
+        source = <TensorBase>(place if type(place) is not int else given[place] if place >= 0 else tensors[-1 - place])
+        if source is t or type(place) is not int and source.birth >= start:
+            continue
+        if source.alias is None or not source.alias.array:
+            continue
+        if source.alias.source is not None or type(place) is int and source.alias.layout is not None \
+                and not source.alias.layout.flags.c_contiguous:
+            how = None                              # the function was given an array in C order, which was no view
+            source = source if source.alias.source is None else source.alias.source
+        if how is None:
+            as_view(t, source, ("unknown", shape_of(value_in(t)), NOT_KNOWN), None, NOT_KNOWN)
+        else:
+            as_view(t, source, how, None, refused)
+    return out
+
+
 def branch(str name, fn, tuple operands):
-    """fn(*operands) on new handles; raises if it changes one of them."""
+    """(fn(*operands) on new handles, what it shares elements with); raises if it changes one of them."""
+    cdef long long start = next_serial()
     cdef tuple given = all_renewed(operands)
     cdef list before = bindings(given), noted = noted_containers(given)
     out = fn(*given)
     check_bindings(name, before)
     check_containers(name, noted)
-    return out
+    return out, shared_with(out, all_tensors(given), start)
 
 
 cdef list inner_tensors(ClosedCall closed, tuple args, list outside):
@@ -655,7 +728,7 @@ def made_since(long long start, nest):
     """A nest, with new handles on its values if one of its tensors is older than `start`, a number of `serial`."""
     for t in all_tensors(nest):
         if (<TensorBase>t).birth < start:
-            return all_renewed(nest)
+            return share(all_renewed(nest), shared_with(nest, [], start), [], next_serial())
     return nest
 
 

@@ -200,7 +200,8 @@ def _taken(root: Tensor, how: tuple[Any, ...]) -> Tensor:
         return taken(root, rest[0])
     if kind == "unknown":
         raise RuntimeError(
-            f"a tensor of shape {rest[0]} is read after the array was written from which it was made; {_UNKNOWN}"
+            f"a tensor of shape {rest[0]} is read after the array was written from which it was made; "
+            f"{(*rest, _UNKNOWN)[1]}"
         )
     if kind == "part":
         return PARTS[rest[0]](_taken(root, rest[1]))
