@@ -314,3 +314,28 @@ def test_blocks_return_views_or_refuse(block, call, transform):
             np.testing.assert_array_equal(found.asnumpy(), expected)
             done += 1
     assert done or call == "cond of different"
+
+
+LEAVING = {
+    "aux": lambda f: lambda x: dg.value_and_grad(lambda x: (x.sum(), f(x)), has_aux=True)(x)[0][1],
+    "jvp": lambda f: lambda x: dg.jvp(f, (x,), (x,))[0],
+    "vjp": lambda f: lambda x: dg.vjp(f, x)[0],
+}
+"""Transforms whose results are results of the function."""
+
+
+@pytest.mark.parametrize("way", LEAVING)
+@pytest.mark.parametrize("base", [base for base in BASES if base != "complex"])
+def test_results_of_transforms_share_what_numpys_share(base, way):
+    x = np.arange(6.0).reshape(2, 3)
+    for results, k in itertools.product(RESULTS, range(3)):
+
+        def f(x, results=results):
+            return RESULTS[results](BASES[base](x))
+
+        if any(not np.ndim(r) for r in f(x)):
+            continue
+        for name, then in AFTERWARDS.items():
+            expected = after_writes(lambda: f(x), k, then)
+            found = after_writes(lambda: LEAVING[way](f)(mnp.array(x)), k, then)
+            assert found in (expected, RuntimeError), (results, k, name)

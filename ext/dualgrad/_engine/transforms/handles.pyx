@@ -620,14 +620,22 @@ cdef object heir(TensorBase t, Value v):
     return new
 
 
+SHARED = ("it shares elements with another result of the function, in an array that is not returned: return this "
+          "array too, or a copy (x.copy())")
+
+
 cdef int relate(list before, list after) except -1:
-    """Make new tensors views where they replace views: of the replacement of the source, or of a source outside."""
+    """Make new tensors views where they replace views: of the replacement of the source, or of a source outside. The
+    order in memory stays."""
     cdef Py_ssize_t i
     cdef TensorBase t, source
-    cdef dict places = None
+    cdef dict places = None, hidden = {}        # id of a source that nothing replaces -> indices of its views
     for i in range(len(before)):
         t = <TensorBase>before[i]
-        if t.alias is None or t.alias.source is None or t is after[i]:
+        if t.alias is None or t is after[i]:
+            continue
+        if t.alias.source is None:
+            keep_order(after[i], t.alias.layout)
             continue
         if places is None:
             places = {id(x): k for k, x in enumerate(before)}
@@ -635,6 +643,24 @@ cdef int relate(list before, list after) except -1:
         source = <TensorBase>after[k] if k is not None else t.alias.source
         if k is not None or dg_value_in(source) is not None and dg_value_in(source).kind == ARRAY:
             as_view(after[i], source, t.alias.how, None, t.alias.refused)
+        else:
+            hidden.setdefault(id(source), []).append(i)
+    for group in hidden.values():
+        layouts = layouts_alone([before[i] for i in group])
+        for k, i in enumerate(group):
+            t = <TensorBase>before[i]
+            refused = SHARED if layouts is None else t.alias.refused or t.alias.source.alias.refused
+            if refused is not None:
+                refuse_writes(after[i], refused)
+            if layouts is not None:
+                keep_order(after[i], layouts[k])
+    return 0
+
+
+cdef int keep_order(TensorBase t, layout) except -1:
+    """Give a new array the order in memory of another one."""
+    if layout is not None and not layout.flags.c_contiguous:
+        set_layout(t, new_layout(layout.shape, layout.strides, layout.dtype))
     return 0
 
 
