@@ -257,12 +257,20 @@ def many(call, x, s, n):
     return found
 
 
-def in_graph_mode(f, x, s, n):
-    dg.set_context(mode=dg.GRAPH_MODE)
-    try:
-        return many(dg.grad(f), x, s, n)
-    finally:
-        dg.set_context(mode=dg.PYNATIVE_MODE)
+def called_in_graph_mode(f):
+    def call(*args):
+        dg.set_context(mode=dg.GRAPH_MODE)
+        try:
+            return f(*args)
+        finally:
+            dg.set_context(mode=dg.PYNATIVE_MODE)
+
+    return call
+
+
+def leaves(found):
+    """The tensors of a result."""
+    return [found] if isinstance(found, Tensor) else [t for each in found for t in leaves(each)]
 
 
 def later(f, x, s):
@@ -281,7 +289,7 @@ MODES = {
     "jvp of grad": lambda f, x, s, recorded: [dg.jvp(dg.grad(f), (x,), (f64(ALONG),))[1].asnumpy()],
     "vmap of grad": lambda f, x, s, recorded: many(dg.vmap(dg.grad(f)), ops.stack([x, 2.0 * x, x + 0.1]), s, 1),
     "jit of grad": lambda f, x, s, recorded: many(dg.jit(dg.grad(f)) if recorded else dg.grad(f), x, s, 5),
-    "Graph mode": lambda f, x, s, recorded: in_graph_mode(f, x, s, 5) if recorded else many(dg.grad(f), x, s, 5),
+    "Graph mode": lambda f, x, s, recorded: many(called_in_graph_mode(dg.grad(f)) if recorded else dg.grad(f), x, s, 5),
 }
 
 

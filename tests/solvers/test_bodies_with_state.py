@@ -144,3 +144,81 @@ def test_every_reading_and_move_is_drawn():
     assert drawn == {*READINGS, *MOVES}
     assert {program.loop for program in programs} == set(LOOPS)
     assert {program.mode for program in programs} == set(random_bodies.MODES)
+
+
+def calls_of(loop, n, reading, move, transform, around):
+    """What comes of five calls, each in the state that the one before has left, and the last state."""
+    s = State(1)
+    step = lambda c, t, w: 0.9 * ops.sin(MOVES[move](s, READINGS[reading](s), c, t, w)) + 0.1 * t * w
+    ts = f64(np.linspace(0.1, 1.0, 2 * n).reshape(n, 2))
+    call = around(transform(lambda w: (loop(step, w * 0.5, ts, w) ** 2).sum()))
+    found = [np.concatenate([np.ravel(t.asnumpy()) for t in random_bodies.leaves(call(f64(X)))]) for _ in range(5)]
+    return found, (s.count, s.flag, s.log, s.cell, s.names, s.array.tolist(), s.rng.random(), next(s.cycle))
+
+
+RUN_ONCE = [name for name in LOOPS if "few" not in name and "recompute" not in name]
+WAYS = {
+    "jit of a value": (lambda f: f, dg.jit),
+    "jit of grad": (dg.grad, dg.jit),
+    "grad of jit": (lambda f: f, lambda f: dg.grad(dg.jit(f))),
+    "jit of value_and_grad": (dg.value_and_grad, dg.jit),
+    "jit of hessian": (dg.hessian, dg.jit),
+    "jit of jvp": (lambda f: lambda x: dg.jvp(f, (x,), (f64(ALONG),))[1], dg.jit),
+    "Graph mode": (dg.grad, random_bodies.called_in_graph_mode),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("loop", RUN_ONCE)
+def test_a_recording_that_is_given_up_runs_each_step_once(loop, way):
+    """So the calls behind it find the state that eager calls would find."""
+    transform, around = WAYS[way]
+    eager = dg.grad if way == "grad of jit" else lambda f: f
+    for reading in READINGS:
+        for n, move in ((5 if loop == "scan in scan" else 2, "number"), (70, "stop")):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # that a function runs eagerly
+                found = calls_of(LOOPS[loop], n, reading, move, transform, around)
+            due = calls_of(LOOPS[loop], n, reading, move, transform, eager)
+            np.testing.assert_allclose(found[0], due[0], rtol=1e-9, err_msg=f"{reading} {n} {move}")
+            assert found[1] == due[1], (reading, n, move)
+
+
+@pytest.mark.parametrize("checkpoints", [None, 30, "1 MB"])
+def test_a_recording_that_is_given_up_keeps_the_same_states(checkpoints):
+    """Where eager steps run again, these run again as often."""
+    for n in (70, 2000):
+        outcomes = []
+        for around in (lambda f: f, dg.jit):
+            runs = [0]
+
+            def step(c, t, runs=runs):
+                runs[0] += 1
+                return ops.sin(c) * 0.9 + t, None
+
+            def f(w, step=step, n=n):
+                ts = f64(np.linspace(0.1, 1.0, n))
+                return ops.scan(step, w, ts, checkpoints=checkpoints)[0]
+
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                found = float(around(dg.grad(f))(f64(0.3)))
+            outcomes.append((runs[0], found))
+        assert outcomes[0] == outcomes[1]
+
+
+def test_a_step_that_asks_for_types_runs_once():
+    """It is run again with an int; a counter would be one too high."""
+
+    def f(w):
+        def body(i, c):
+            seen.append(type(i))
+            return ops.sin(c) * (1.0 + len(seen))
+
+        return ops.fori_loop(0, 70, body, w)
+
+    seen = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with pytest.raises(RuntimeError, match="the body changes something that it depends on"):
+            dg.jit(dg.grad(f))(f64(0.3))

@@ -11,13 +11,21 @@ from .._engine.primitives.execute import unrepeatable
 from .._engine.transforms.rematerialisation import filled, template_of, tensors_of
 from ..tensor import Tensor
 from .schedule import visits
-from .steps import Counted, Results, as_tensors, same_rest
+from .steps import Counted, Results, as_tensors, same_rest, state_of
 
 if TYPE_CHECKING:
     from .._engine.trace.rolling import Rolled
     from .stepping import Loop, Sweep
 
-__all__ = ["Ahead", "back", "can_roll"]
+__all__ = ["Ahead", "back", "can_roll", "impure"]
+
+
+def impure(name: str) -> RuntimeError:
+    """The error for a body whose steps ran more often than without a recording, if that makes a difference."""
+    return RuntimeError(
+        f"{name}: the body changes something that it depends on, beside the carry; make it a part of what is carried "
+        f"along"
+    )
 
 
 def can_roll() -> bool:
@@ -54,6 +62,7 @@ class Ahead:
         self.loop, self.first = loop, first
         self.template: Any = template_of(init)
         self.carry, self.results, self.done = init, Results(loop.name, False), 0
+        self.states: list[Any] = []  # before each step, for the reverse rule
         self.beyond = 0  # steps run beyond the end of the loop
         self.fields: Any = None  # of the results y
         truth = None
@@ -65,16 +74,14 @@ class Ahead:
         reached = [*loop.given_by_users, self.template, loop.given.template] if first else None
         n = -1 if loop.proceed is not None or loop.n is None else loop.n
         counts = isinstance(loop.given, Counted)
+        pick = (lambda k: loop.given.leaves(xs, k)) if first and loop.traced else None
         self.rolled: Rolled = roll(
-            loop.name, self.step, tensors_of(init), xs, n, loop.reverse, truth, reached, counts=counts
+            loop.name, self.step, tensors_of(init), xs, n, loop.reverse, truth, reached, counts=counts, pick=pick
         )
         if self.rolled.misled:
-            self.carry, self.results, self.done = init, Results(loop.name, False), 0
+            self.carry, self.results, self.done, self.states = init, Results(loop.name, False), 0, []
         if self.rolled.impure and self.beyond:
-            raise RuntimeError(
-                f"{loop.name}: the body changes something that it depends on, beside the carry; make it a part of "
-                f"what is carried along"
-            )
+            raise impure(loop.name)
 
     def step(self, tensors: list[Tensor], leaves: list[Tensor], k: int) -> tuple[list[Tensor], list[Tensor], Any]:
         """Run one step on tensors: (carry, results, truth value of another step)."""
@@ -83,6 +90,8 @@ class Ahead:
         beyond = self.over
         self.beyond += beyond
         try:
+            if self.first and loop.keeps:
+                self.states.append(state_of(self.carry))
             entry = None if beyond or not self.first else self.done if loop.n is None else loop.at(self.done)
             after, y = loop.step(k, before, leaves, entry)
             if not same_rest(before, after):

@@ -22,7 +22,6 @@ from .._engine.primitives.execute import is_written_down, unrepeatable
 from .._engine.transforms.rematerialisation import (
     bindings,
     check_bindings,
-    drawn,
     filled,
     function_in_words,
     kept,
@@ -42,9 +41,9 @@ from .._engine.transforms.rematerialisation import (
 from ..random import get_state, put_state
 from ..tensor import Tensor
 from ..transforms.closed import closed
-from .rolling import Ahead, back, can_roll
+from .rolling import Ahead, back, can_roll, impure
 from .schedule import default_states, first_states, schedule
-from .steps import Counted, Given, Results, as_tensors, check_same, chosen, described, in_order, mapped
+from .steps import Counted, Given, Results, as_tensors, check_same, chosen, described, in_order, mapped, state_of
 
 __all__ = ["Loop", "Sweep"]
 
@@ -127,7 +126,7 @@ class Loop:
                 return written_out(self.first, init, xs)
             unrepeatable(f"{self.name} of {self.n} steps is too long to be written down")
         self.keeps = under_reverse()
-        self.traced = self.keeps and self.checkpoints is None and not recording()
+        self.traced = self.keeps and self.checkpoints is None
         found = whole(self.name, self.first, self.forward, self.backward, (init, xs), False, self.traced)
         self.runs_first = False
         if self.traced:
@@ -240,28 +239,35 @@ class Loop:
         """The first run. It keeps the states that the reverse rule keeps first."""
         carry, results, i = init, Results(self.name, self.listed), 0
         counting = self.n is None
+        states: list[Any] = []
         steps: set[int] = set()
         if recording() and self.may_be_rolled_up(init):
             ahead = Ahead(self, init, xs, True)
             self.rolled = ahead.rolled
-            if ahead.rolled.succeeded:
+            if ahead.rolled.succeeded and too_long(-1):
+                self.traced = False
                 carry, ys, self.n = ahead.finished()
                 return carry, ys
+            unrepeatable(f"{self.name}: a step uses a value of a derivative around it")
             carry, results, i = ahead.carry, ahead.results, ahead.done
-        elif self.n and not recording() and self.keeps:
+            states = ahead.states[:i]
+        if self.n and not counting and not recording() and self.keeps:
             steps = set(first_states(self.n, self.number_of_states(self.n, init)))
+            self.saved = {k: state for k, state in enumerate(states) if k in steps}
+        self.traced = self.traced and not (i and self.outgrown(i))
         while self.goes_on(i, carry):
             if counting:
                 self.n = i + 1
             if i in steps:
-                self.saved[i] = mapped(kept, carry), get_state() if drawn() else None
+                self.saved[i] = state_of(carry)
             k = self.at(i)
             carry, y = self.step(k, carry, self.given.leaves(xs, k))
             if self.proceed is None:
                 results.add(y)
+            if i == 0 and self.rolled is not None and not self.rolled.is_pure():
+                raise impure(self.name)  # this step has run before, with a symbolic number
             i += 1
-            if self.traced:
-                self.traced = not too_long(SMALL if self.proceed else SMALL * (i + 4) // (self.n or 1))
+            self.traced = self.traced and not self.outgrown(i)
         if counting:
             self.n = i
         if self.keeps and not is_written_down():
@@ -269,6 +275,10 @@ class Loop:
         if self.listed:
             self.starts = [0, *itertools.accumulate([len(tensors_of(y)) for y in results.entries])]
         return carry, results.finished(self.reverse)
+
+    def outgrown(self, i: int) -> bool:
+        """True if there is no trace of the first i steps, or it is too long to be kept."""
+        return too_long(SMALL if self.proceed else SMALL * (i + 4) // (self.n or 1))
 
     def number_of_states(self, n: int, init: Any) -> int:
         """The number of states to keep at a time."""

@@ -8,17 +8,18 @@ from typing import Any
 import numpy as np
 
 from .._engine.transforms.pytrees import beside, in_words, is_leaf, with_leaves
-from .._engine.transforms.rematerialisation import filled, template_of, tensors_of
+from .._engine.transforms.rematerialisation import drawn, filled, kept, template_of, tensors_of
 from .._nests import matched
 from ..ops.axes._joining import concat, stack
 from ..ops.axes._turning import flip
 from ..ops.index.choice import where
 from ..ops.shape.creation import zeros
+from ..random import get_state
 from ..tensor import Tensor
 
 __all__ = [
     "Counted", "Given", "Listed", "Results", "Stacked", "as_tensors", "check_same", "chosen", "described", "in_order",
-    "mapped", "same_rest",
+    "mapped", "same_rest", "state_of",
 ]  # fmt: skip
 
 CHUNK = 1024  # most results joined at a time
@@ -203,6 +204,11 @@ def _equal(a: Any, b: Any) -> bool:
 def mapped(fn: Callable[[Tensor], Tensor], nest: Any) -> Any:
     """Apply a function to the tensors of a nest."""
     return filled(template_of(nest), [fn(t) for t in tensors_of(nest)])
+
+
+def state_of(carry: Any) -> tuple[Any, Any]:
+    """The carry and the random state before a step, to run it again."""
+    return mapped(kept, carry), get_state() if drawn() else None
 
 
 def chosen(truth: Any, x: Any, y: Any) -> Any:

@@ -12,10 +12,11 @@ one. Then the carry gets zeros in its place (`grown`) and another step is execut
 Arrays that a step reads from the surrounding recording are inputs that all steps share. Values that follow from these
 arrays alone are computed once, outside.
 
-The executed steps are the first steps of the loop, on real numbers. If one of them does something that a program cannot
-repeat, the recording is given up and the loop goes on in Python. A body may depend on an object that it changes itself
-(a counter). So guards of all objects that its code can reach must hold after each further step, and the last two steps
-must give equal programs.
+The executed steps are the first steps of the loop, on real numbers. If one of them does something that a program
+cannot repeat, the recording is given up and the loop goes on in Python. So no step runs more often than without a
+recording: under a reverse level these steps are on the loop's tape (`tape`), which is dropped if there is a body. A
+body may depend on an object that it changes itself (a counter). So guards of all objects that its code can reach must
+hold after each further step, and the last two steps must give equal programs.
 
 While a function is recorded, both branches of `cond` are executed, on inputs of their own recordings, and become one
 instruction. It runs the program of the chosen branch; nothing of a branch is computed outside.
@@ -31,9 +32,10 @@ from ..primitives.opcodes cimport OP_TRANSPOSE
 from ..primitives.registry cimport DRAWS, EFFECTS
 from ..structural.loops cimport OP_CHOICE, OP_LOOP, OP_REVERSED_LOOP, OP_UNPACK
 from ..tape.nodes cimport without_closed
-from ..transforms.handles cimport TensorBase, read, wrap
+from ..tape.tape cimport Tape
+from ..transforms.handles cimport TensorBase, current_closed_call, read, wrap
 from ..transforms.weak cimport weak_number
-from ..values.levels cimport array_of
+from ..values.levels cimport Level, array_of
 from .executed cimport USERS, Executed, trust_of
 from .guards cimport Guards, guard_in_words
 from .reachability cimport Reach, reachable_from
@@ -180,13 +182,13 @@ cdef list wrapped(list values):
     return [None if v is None else wrap(<Value>v) for v in values]
 
 
-cdef list structures(list values, list arrays):
-    return [structure(v, arrays) for v in values]
+cdef list structures(list values, list arrays, Level traced=None):
+    return [structure(v, arrays, traced) for v in values]
 
 
-cdef list all_restored(list found, object arrays):
+cdef list all_restored(list found, object arrays, list former=None):
     arrays = iter(arrays)
-    return [restored(each, arrays) for each in found]
+    return [restored(each, arrays, None if former is None else former[i]) for i, each in enumerate(found)]
 
 
 cdef Array on_arrays(int op, object params, list arrays):
@@ -229,6 +231,8 @@ cdef class Rolled:
     cdef readonly bint misled       # a step may have seen that its number is not an int
     cdef list last                  # the carry after these steps
     cdef object guards
+    cdef Tape tape                  # the tape that the executed steps are written on, or None
+    cdef object pick                # pick(k): the tensors of entry k on this tape
 
     @property
     def succeeded(self):
@@ -247,8 +251,8 @@ cdef class Rolled:
             made = self.execute_step(now, reached)
             if made is None:
                 return 0
-            after = structures(self.last, [])
-            if after == self.carried and structures(self.start, []) == after:
+            after = structures(self.last, [], self.tape)
+            if after == self.carried and structures(self.start, [], self.tape) == after:
                 if former is not None:
                     return self.accept(former, made)
                 former = made
@@ -284,8 +288,8 @@ cdef class Rolled:
         cdef BodyRecorder recorder = new_body(self.outer)
         cdef Executed executed = Executed()
         cdef Py_ssize_t k = self.n - 1 - self.done if self.reverse else self.done
-        cdef list arrays = []
-        self.carried = structures(carry, arrays)
+        cdef list arrays = [], picked = None
+        self.carried = structures(carry, arrays, self.tape)
         if self.n >= 0 and self.done >= self.n:
             k = 0
         inside = [recorder.input(with_numbers(a)) for a in arrays]
@@ -293,14 +297,16 @@ cdef class Rolled:
         given += [recorder.input(entry_at(<Array>a, k)) for a in self.stacked]
         number = recorder.input(scalar(cnp.NPY_INT64, <double>k))
         stop_tracing(self.outer)
+        if self.tape is not None:
+            picked = values_of(self.pick(k))
         start_tracing(recorder)
         try:
             if self.guards is None and reached is not None:
                 executed.traced = True
                 executed.start()
             try:
-                after, made, truth = self.step(wrapped(all_restored(self.carried, inside)),
-                                               wrapped(all_restored(self.entry, given)),
+                after, made, truth = self.step(wrapped(all_restored(self.carried, inside, carry)),
+                                               wrapped(all_restored(self.entry, given, picked)),
                                                weak_number(k, number, max(abs(self.n), 1)))
             finally:
                 if self.guards is None and reached is not None:
@@ -322,8 +328,8 @@ cdef class Rolled:
         cdef list arrays = []
         cdef Program p = recorder.program
         self.last = [None if v is None and w is None else grown(<Value>v, <Value>w) for v, w in zip(after, before)]
-        structures(self.last, arrays)
-        self.made = structures(made, arrays)
+        structures(self.last, arrays, self.tape)
+        self.made = structures(made, arrays, self.tape)
         if truth is not None:
             arrays.append(array_of(read(<TensorBase>truth)))
         p.outputs.extend([recorder.slot_in(<Array>a) for a in arrays])
@@ -430,7 +436,7 @@ cdef Array entry_at(Array a, Py_ssize_t k):
 
 
 def roll(str name, step, list carry, list stacked, Py_ssize_t n, bint reverse, truth=None, reached=None,
-         Rolled before=None, bint counts=False):
+         Rolled before=None, bint counts=False, pick=None):
     """Roll up a loop: find the program of a step.
 
     `step(carry, entries, k)` is given tensors and the number of the entry. It returns (carry, tensors to be stacked,
@@ -438,7 +444,7 @@ def roll(str name, step, list carry, list stacked, Py_ssize_t n, bint reverse, t
     tells if there is a first step. `reached` has functions from which everything is reached that the step depends on.
     It is None if a former walk found that the step changes nothing. Entries of `carry` may be None: zero, of an unknown
     form. `before` is the loop that this one reverses; its carry comes first among the entries of a step. `counts`:
-    users' code is given k.
+    users' code is given k. `pick`: returns the tensors of an entry, if the steps may be on the tape of the closed call.
     """
     cdef Rolled r = Rolled()
     cdef list arrays
@@ -451,6 +457,9 @@ def roll(str name, step, list carry, list stacked, Py_ssize_t n, bint reverse, t
     r.stacked = []
     r.before = []
     r.entry = []
+    if pick is not None and current_closed_call().level.reverse and not (<Tape>current_closed_call().level).light:
+        r.tape = <Tape>current_closed_call().level
+        r.pick = pick
     if before is not None:
         r.entry = structures(before.start, r.before)
     r.truth = None if truth is None else array_of(read(<TensorBase>truth))
@@ -458,7 +467,7 @@ def roll(str name, step, list carry, list stacked, Py_ssize_t n, bint reverse, t
         r.start = values_of(carry)
         for t in stacked:
             arrays = []
-            each = structure(without_closed(read(<TensorBase>t)), arrays)
+            each = structure(without_closed(read(<TensorBase>t)), arrays, r.tape)
             r.entry.append(entry_of(each, 0))
             r.stacked += [with_axis_at(<Array>a, axis, 0) for a, axis in zip(arrays, axes_of(each, 0))]
         r.find_body(reached)

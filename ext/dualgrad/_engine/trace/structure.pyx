@@ -6,15 +6,15 @@ numbers only.
 from ..arrays.array cimport ARRAY, BATCH, DUAL, NODE, Array, Value, full, shape_tuple
 from ..tape.tape cimport Tape
 from ..values.batch cimport leave
-from ..values.levels cimport Batch, BatchLevel, Dual, Level, Node, make_batch, new_dual
+from ..values.levels cimport Batch, BatchLevel, Dual, Level, Node, make_batch, new_dual, new_node
 
 
 class OnATape(Exception):
     """A value is part of a tape that is being written."""
 
 
-cdef object structure(object v, list arrays):
-    """The structure of a value, or None. Its arrays are appended to `arrays`."""
+cdef object structure(object v, list arrays, Level traced=None):
+    """The structure of a value, or None. Its arrays are appended to `arrays`. Only the tape `traced` may be written."""
     cdef Dual d
     if v is None:
         return None
@@ -26,13 +26,13 @@ cdef object structure(object v, list arrays):
         return DUAL, d.level, d.algebra, tuple([structure(p, arrays) for p in d.parts])
     if (<Value>v).kind == BATCH:
         return BATCH, (<Batch>v).level, structure((<Batch>v).value, arrays)
-    if not (<Tape>(<Node>v).level).light:
+    if not (<Tape>(<Node>v).level).light and (<Node>v).level is not traced:
         raise OnATape("a tape is written in it")
     return NODE, (<Node>v).level, structure((<Node>v).primal, arrays)
 
 
-cdef object restored(object found, object arrays):
-    """A value of a structure, from an iterator of its arrays."""
+cdef object restored(object found, object arrays, object former=None):
+    """A value of a structure, from an iterator of its arrays. A node gets the slot of `former`, if that is a node."""
     if found is None:
         return None
     kind = found[0]
@@ -42,7 +42,14 @@ cdef object restored(object found, object arrays):
         return new_dual(<Level>found[1], found[2], tuple([restored(p, arrays) for p in found[3]]))
     if kind == BATCH:
         return make_batch(<BatchLevel>found[1], <Value>restored(found[2], arrays))
-    return (<Tape>found[1]).place(<Value>restored(found[2], arrays))
+    return placed(<Tape>found[1], <Value>restored(found[2], arrays), former)
+
+
+cdef Node placed(Tape tape, Value primal, object former):
+    """A node of a tape: another form of a former node in its slot, or a new one."""
+    if former is not None and (<Value>former).kind == NODE:
+        return new_node(tape, primal, (<Node>former).slot)
+    return tape.place(primal)
 
 
 cdef list axes_of(object found, int batches):
@@ -98,8 +105,8 @@ cdef Value grown(Value v, Value like):
         return zeros_like(like)
     if v.kind == NODE or like.kind == NODE:
         level = (<Node>v).level if v.kind == NODE else (<Node>like).level
-        return (<Tape>level).place(grown((<Node>v).primal if v.kind == NODE else v,
-                                         (<Node>like).primal if like.kind == NODE else like))
+        return placed(<Tape>level, grown((<Node>v).primal if v.kind == NODE else v,
+                                         (<Node>like).primal if like.kind == NODE else like), v)
     a, b = head(v), head(like)
     if a is None and b is None:
         return v
