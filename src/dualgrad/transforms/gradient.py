@@ -265,7 +265,7 @@ def _make(
         if conjugated and sens is not None:
             sens = porting.conjugated(sens)
         try:
-            args = inputs_at(name, positions, args, weights is not None)
+            args, kwargs = inputs_at(name, positions, args, kwargs, weights is not None)
             value, aux, inputs, by_weights = run_gradient(
                 name, fn, args, kwargs, positions, parameters, sens, sens_param, has_aux, with_value
             )

@@ -105,7 +105,7 @@ def hessian(
 
     @functools.wraps(fn, updated=())
     def second(*args: Any, **kwargs: Any) -> Any:
-        return run_outermost("hessian", fn, settings, columns, selection.inputs(args), kwargs)
+        return run_outermost("hessian", fn, settings, columns, *selection.inputs(args, kwargs))
 
     return second
 
@@ -191,7 +191,9 @@ def hvp(
                 raise TypeError("hvp: the direction is missing; it is the last argument, or the keyword v")
             args, kwargs = args[:-1], {**kwargs, "v": args[-1]}
         try:
-            args, kwargs = selection.inputs(args), {**kwargs, "v": as_input("hvp", "the direction", kwargs["v"])}
+            v = as_input("hvp", "the direction", kwargs.pop("v"))
+            args, kwargs = selection.inputs(args, kwargs)
+            kwargs = {**kwargs, "v": v}
             return run_outermost("hvp", fn, (*selection.settings(), with_value), compute, args, kwargs)
         except (TypeError, PositionError):
             if split:

@@ -230,7 +230,7 @@ def jacobian_of(
 
     @functools.wraps(fn, updated=())
     def jacobian(*args: Any, **kwargs: Any) -> Any:
-        args = selection.inputs(args)
+        args, kwargs = selection.inputs(args, kwargs)
         return run_outermost(name, fn, (*selection.settings(), chunk_size), compute, args, kwargs)
 
     return jacobian

@@ -156,12 +156,15 @@ def _advice(name: str, position: Any) -> str:
     return ""
 
 
-def inputs_at(name: str, positions: tuple[int, ...], args: tuple[Any, ...], weighted: bool = False) -> tuple[Any, ...]:
-    """Convert floating numbers and arrays at some positions to tensors.
+def inputs_at(
+    name: str, positions: tuple[int, ...], args: tuple[Any, ...], kwargs: dict[str, Any], weighted: bool = False
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Convert floating numbers and arrays at some positions to tensors. Returns (args, kwargs).
 
-    `weighted` is True if the function is differentiated by weights, too.
+    `weighted` is True if the function is differentiated by weights, too. Other arrays become read-only.
     """
     changed: list[Any] | None = None
+    met: list[Any] = []
     for p in positions:
         if p >= len(args):
             remedy = "positions count from 0, and inputs that are differentiated are not given by keyword"
@@ -172,7 +175,7 @@ def inputs_at(name: str, positions: tuple[int, ...], args: tuple[Any, ...], weig
             )
         if isinstance(args[p], Tensor):
             continue
-        x = as_input(name, f"grad_position {p}", args[p])
+        x = as_input(name, f"grad_position {p}", args[p], met)
         if not differentiable(x):
             advice = (
                 f" (for the weights of a Cell: {name}(fn, grad_position=None, weights=net.trainable_params()), and "
@@ -186,4 +189,4 @@ def inputs_at(name: str, positions: tuple[int, ...], args: tuple[Any, ...], weig
             )
         changed = changed or list(args)
         changed[p] = x
-    return apart(name, tuple(changed) if changed else args, args)
+    return apart(name, tuple(changed) if changed else args, args, kwargs, met)

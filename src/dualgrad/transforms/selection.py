@@ -42,9 +42,9 @@ class Selection:
             self.parameters, self.single = checked_weights(name, weights)
             self.weighted = True
 
-    def inputs(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The arguments of a call, with the differentiated ones converted to tensors."""
-        return inputs_at(self.name, self.positions, args, self.weighted)
+    def inputs(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """(args, kwargs) of a call, with the differentiated ones converted to tensors."""
+        return inputs_at(self.name, self.positions, args, kwargs, self.weighted)
 
     def settings(self) -> tuple[Any, ...]:
         """The key of a selection."""
@@ -59,7 +59,7 @@ class Selected:
     ) -> None:
         self.selection = selection
         self.fn = fn
-        args = selection.inputs(args)
+        args, kwargs = selection.inputs(args, kwargs)
         self.args: tuple[Any, ...] = args
         self.kwargs = kwargs
         inputs = tensors_in([args[p] for p in selection.positions])

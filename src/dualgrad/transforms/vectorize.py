@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._engine.transforms.inputs import apart
 from .._engine.transforms.leaves import checked_result
 from .._engine.transforms.pytrees import in_words, with_leaves
 from .._engine.transforms.vmap import run_vmap
@@ -90,6 +91,7 @@ def vmap(fn: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0) -> Callable[P,
             raise ValueError(f"vmap: in_axes has {len(axes)} entries for {len(args)} inputs; expected one for each")
         if isinstance(axes, list):
             axes = tuple(axes)
+        args, kwargs = apart("vmap", args, args, kwargs)
 
         def run(function: Callable[..., Any], result_axes: Any) -> Any:
             return run_vmap("vmap", function, args, kwargs, axes, result_axes)

@@ -19,6 +19,7 @@ from libc.string cimport memset
 
 from ..arrays.array cimport NODE, Value
 from ..tape.nested cimport SubGradient
+from .inputs cimport apart
 from .leaves cimport collect, collect_quietly, lift, match, replaced, split_aux
 from .pytrees cimport arranged, holds_tensor, own, tensors_of
 from ..primitives.opcodes cimport *
@@ -241,6 +242,7 @@ cdef class GradientFunction:
             else:
                 raise TypeError("GradOperation: the sensitivity is missing; with sens_param=True it is the last "
                                 "argument, or the keyword sens")
+        args, kwargs = apart("GradOperation", args, args, kwargs)
         if not self.by_list:
             which = ALL_INPUTS if self.get_all else FIRST_INPUT
             result = gradients("GradOperation", self.fn, args, kwargs, which, None, NOTHING, sens, self.sens_param,
