@@ -568,7 +568,6 @@ def test_inputs_that_share_elements_are_read_and_not_written(kind, wrap):
     wrap(dg.grad(write, (0, 1)))(*apart)
 
 
-<<<<<<< HEAD
 def _with_row(write):
     """A write into a row that a thread takes once."""
 
@@ -632,7 +631,8 @@ def test_no_write_of_a_thread_is_lost(name):
             np.testing.assert_array_equal(x.asnumpy(), 40.0)
     finally:
         sys.setswitchinterval(interval)
-=======
+
+
 NESTINGS = {
     "list": lambda x, y: (([x, y],), {}),
     "dict": lambda x, y: (({"p": x, "q": y},), {}),
@@ -742,4 +742,3 @@ def test_lists_and_dicts_of_constants_stay_the_callers():
     for n in (1, 2, 3):
         dg.grad(f)(np.ones(3), log)
         assert len(log) == n
->>>>>>> e837b231 (transforms: share no elements between leaves, write no constants)

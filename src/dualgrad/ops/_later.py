@@ -1,4 +1,4 @@
-"""The files of `dualgrad.ops` that are imported at the first use of one of their names.
+"""The files of `dualgrad.ops` that are imported when one of their names is first asked for.
 
 `tests/package/test_later.py`, run as a script, writes the names.
 """

@@ -459,7 +459,7 @@ def arrays_of(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], foun
     tensors = [x for x in _leaves((args, list(kwargs.values()))) if isinstance(x, Tensor)]
     if function in _PARTS and len(tensors) == 1 and isinstance(found, Tensor):
         return as_part(found, tensors[0], function.__name__)
-    if function is np.real_if_close and tensors[0].dtype.is_complex and not found.dtype.is_complex:
+    if function is np.real_if_close and tensors and tensors[0].dtype.is_complex and not found.dtype.is_complex:
         return as_part(found, tensors[0], "real")
     if tensors and (
         function in _MAY_BE_VIEWS
