@@ -1,5 +1,7 @@
 """Cells that state their own gradient: alone, inside other functions, and differentiated further."""
 
+import itertools
+
 import numpy as np
 import pytest
 from support import assert_close, assert_raises, f64, repeated_grad
@@ -328,3 +330,110 @@ def test_transforms_that_read_a_result_of_the_cell(outer, inner):
         for order in 1, 2, 3:
             expected = repeated_grad(make(ops.sin), order)(f64(X))
             assert_close(repeated_grad(make(Sine()), order)(f64(X)), expected, rtol=1e-12, scale=1.0)
+
+
+# ------------------------------------------------- an own rule gives the cotangent or tangent of an inner derivative
+
+ONE = f64(1.0)
+
+
+class SquareFunction(dg.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, dout):
+        return 2 * ctx.saved_tensors[0] * dout
+
+
+class SquareCell(nn.Cell):
+    def construct(self, x):
+        return x * x
+
+    def bprop(self, x, out, dout):
+        return (2 * x * dout,)
+
+
+def ruled_square():
+    square = dg.custom_vjp(lambda x: x * x)
+    square.defbwd(lambda x, out, dout: 2 * x * dout)
+    return square
+
+
+def hooked_square(x):
+    y = x * x
+    y.register_hook(lambda g: g * 1.0)
+    return y
+
+
+SQUARES = {
+    "custom_vjp": ruled_square(),
+    "Function": SquareFunction.apply,
+    "bprop": SquareCell(),
+    "hook": hooked_square,
+}
+
+# name -> a function that a derivative runs again, or whose rule is a function, and the same without such parts
+BLOCKS = {
+    "sin": (ops.sin, ops.sin),
+    "recompute": (dg.recompute(lambda q: ops.sin(q)), ops.sin),
+    "recompute of grad": (
+        dg.recompute(lambda q: dg.grad(lambda a: ops.sin(a) * q)(q)),
+        lambda q: ops.cos(q) * q,
+    ),
+    "recompute of vmap": (
+        dg.recompute(lambda q: dg.vmap(lambda a: ops.sin(a) * q)(ops.stack([q, 2 * q])).sum()),
+        lambda q: (ops.sin(q) + ops.sin(2 * q)) * q,
+    ),
+    "scan": (
+        lambda q: dg.scan(lambda c, _: (ops.sin(c), None), q, length=2, checkpoints=1)[0],
+        lambda q: ops.sin(ops.sin(q)),
+    ),
+    "while_loop": (
+        lambda q: dg.while_loop(lambda s: s[1] < 2, lambda s: (ops.sin(s[0]), s[1] + 1), (q, 0), checkpoints=1)[0],
+        lambda q: ops.sin(ops.sin(q)),
+    ),
+    "fixed_point": (lambda q: dg.fixed_point(lambda y, q: 0.5 * y + ops.sin(q), 0 * q, q), lambda q: 2 * ops.sin(q)),
+    "root": (lambda q: dg.root(lambda y, q: y - ops.sin(q), 0 * q, q), ops.sin),
+}
+
+# name -> a derivative of a block whose cotangent, tangent or factor comes from a square
+INNER = {
+    "grad": lambda b, s: lambda x: dg.grad(lambda q: b(q) * s(x))(x),
+    "grad of grad": lambda b, s: lambda x: dg.grad(dg.grad(lambda q: b(q) * s(x)))(x),
+    "grad, inside": lambda b, s: lambda x: dg.grad(lambda q: b(q * s(x)))(x),
+    "sens_param": lambda b, s: lambda x: ops.GradOperation(sens_param=True)(b)(x, s(x)),
+    "vjp": lambda b, s: lambda x: dg.vjp(b, x)[1](s(x))[0],
+    "linearize": lambda b, s: lambda x: dg.linearize(b, x)[1](s(x)),
+    "jvp": lambda b, s: lambda x: dg.jvp(b, x, s(x))[1],
+    "recompute": lambda b, s: lambda x: dg.recompute(lambda x: dg.grad(lambda q: b(q) * s(x))(x))(x),
+}
+
+OUTER = {
+    "grad": (1, dg.grad),
+    "grad of grad": (2, lambda f: dg.grad(dg.grad(f))),
+    "third": (3, lambda f: dg.grad(dg.grad(dg.grad(f)))),
+    "jvp of grad": (2, lambda f: lambda x: dg.jvp(dg.grad(f), x, ONE)[1]),
+    "grad of jvp": (2, lambda f: dg.grad(lambda x: dg.jvp(f, x, ONE)[1])),
+    "vmap": (2, lambda f: lambda x: dg.vmap(dg.grad(dg.grad(f)))(ops.stack([x, x]))[1]),
+    "of vmap": (2, lambda f: dg.grad(dg.grad(lambda x: dg.vmap(f)(ops.stack([x, x]))[1]))),
+}
+
+
+@pytest.mark.parametrize("inner", INNER)
+@pytest.mark.parametrize("block", BLOCKS)
+def test_inside_the_cotangent_of_an_inner_derivative(block, inner):
+    ruled, plain = BLOCKS[block]
+    x, right = f64(0.6), 0
+    expected = {n: repeated_grad(INNER[inner](plain, lambda x: x * x), n)(x) for n in (1, 2, 3)}
+    for (square, own), (outer, (order, derivative)) in itertools.product(SQUARES.items(), OUTER.items()):
+        try:
+            found = derivative(INNER[inner](ruled, own))(x)
+        except NotImplementedError:
+            assert "vmap" in outer or "jvp" in outer, (square, outer)
+            continue
+        np.testing.assert_allclose(found, expected[order], rtol=1e-9, err_msg=f"{square}, {outer}")
+        right += 1
+    assert right >= 12, "gradients of gradients are not refused"

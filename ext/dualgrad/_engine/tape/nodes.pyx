@@ -14,8 +14,9 @@ from cpython.ref cimport Py_DECREF, Py_INCREF
 from ..arrays.array cimport ARRAY, BATCH, DUAL, NODE, Value
 from ..arrays.thread cimport thread_state
 from ..values.algebra cimport truncated
-from ..values.levels cimport Algebra, Batch, Dual, Level, Node, bind, make_batch, misuse, this_thread
-from ..values.rules cimport dual_rule
+from ..values.levels cimport (Algebra, Batch, Dual, Level, Node, bind, make_batch, make_dual, misuse, new_level,
+                              serial_of, this_thread)
+from ..values.rules cimport dual_rule, zeros_like
 from .tape cimport Slots, Tape, record
 
 
@@ -165,7 +166,7 @@ cdef Value node_rule(int op, object params, PyObject **args, int n):
     cdef Tape tape = None
     cdef bint any_node = False
     cdef int i
-    cdef long long inside = -1          # the latest level of a dual or batch of nodes
+    cdef long long inside = -1          # the latest level of a dual or batch
     cdef list held = None
     cdef unsigned long thread = this_thread()
     if n > 8:
@@ -183,8 +184,8 @@ cdef Value node_rule(int op, object params, PyObject **args, int n):
                 held.append(v)
                 work[i] = <PyObject *>v
             if v.kind != NODE:
-                if v.kind != ARRAY and holds_node(v):
-                    inside = max(inside, (<Batch>v).level.serial if v.kind == BATCH else (<Dual>v).level.serial)
+                if v.kind != ARRAY:
+                    inside = max(inside, serial_of(v))
                 if v.kind == BATCH and (<Batch>v).level.tape is not None and (     # see highest
                         tape is None or (<Batch>v).level.tape.serial > tape.serial):
                     tape = <Tape>(<Batch>v).level.tape
@@ -197,7 +198,7 @@ cdef Value node_rule(int op, object params, PyObject **args, int n):
                 tape = <Tape>node.level
         if tape is None or not any_node:
             return bind(op, params, work, n)
-        if inside > tape.serial:
+        if inside > tape.serial:        # duals and batches of later levels treat nodes as constants
             return dual_rule(op, params, work, n)
         return record(tape, op, params, work, n)
     finally:
@@ -206,8 +207,7 @@ cdef Value node_rule(int op, object params, PyObject **args, int n):
 
 
 cdef bint holds_node(Value v):
-    """True for a node, and for a dual or batch with nodes inside (a value of a lifted tape). A dual or batch of a later
-    level treats the nodes beside it as constants."""
+    """True for a node, and for a dual or batch with nodes inside (a value of a lifted tape)."""
     if v is None or v.kind == ARRAY:
         return False
     if v.kind == DUAL:
@@ -216,3 +216,26 @@ cdef bint holds_node(Value v):
                 return True
         return False
     return True if v.kind == NODE else holds_node((<Batch>v).value)
+
+
+cdef Level veil(list values):
+    """Hide nodes beside later duals or batches of nodes, in place, from the transforms of a rule that gets the values.
+
+    A transform would write its call on the tape of those nodes, with duals of the same tape's nodes as results. So the
+    nodes become constants of a new level, which is returned; None if there is nothing to hide.
+    """
+    cdef Level level = None
+    cdef long long latest = -1
+    cdef Py_ssize_t i
+    cdef Value v
+    for v in values:
+        if v is not None and v.kind != NODE and holds_node(v):
+            latest = max(latest, serial_of(v))
+    for i in range(len(values) if latest >= 0 else 0):
+        v = values[i]
+        if v is not None and v.kind == NODE and (<Node>v).level.serial < latest:
+            if level is None:
+                level = new_level("a rule")
+                level.watched = False           # not a transform of the user's
+            values[i] = make_dual(level, v, zeros_like(v))
+    return level

@@ -42,6 +42,7 @@ cdef list results_in(TapeEntry *entry, Slots slots)
 cdef Run inner_run_of(Run run, Py_ssize_t e, SubTape sub)
 cdef CustomRule reverse_only_rule(Tape tape)
 cdef int raise_reverse_only(str name, str rule) except -1
+cdef int raise_differentiated_twice(str name) except -1
 cdef Slots lift_tape(Run run, dict leaf_values, dict inner)
 cdef Slots reevaluate(Run run, dict leaf_values, dict inner)
 cdef bint differ(Run run, TapeEntry *entry, list cts)

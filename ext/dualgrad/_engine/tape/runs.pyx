@@ -89,6 +89,13 @@ cdef int raise_reverse_only(str name, str rule) except -1:
                               f"passes; take it in reverse mode (grad, vjp, jacrev), or remove the hook")
 
 
+cdef int raise_differentiated_twice(str name) except -1:
+    """Raise for a user's rule inside a transform that the second derivative runs again."""
+    raise NotImplementedError(f"{name}: a Cell with its own bprop was called inside {name}, in a function that is "
+                              f"differentiated twice, and its rule cannot be differentiated there; call the Cell "
+                              f"outside of {name}, or use a gradient in its place")
+
+
 # ------------------------------------------------------------------------------------------------ operands and results
 
 cdef list operands_of(Tape tape, TapeEntry *entry, Slots primals):
@@ -216,9 +223,7 @@ cdef Slots reevaluate(Run run, dict leaf_values, dict inner):
     for e in range(tape.n_entries):
         entry = &tape.entries[e]
         if entry.op == OP_CUSTOM:
-            raise NotImplementedError(f"{tape.name}: a Cell with its own bprop was called inside {tape.name}, in a "
-                                      f"function that is differentiated twice, and its rule cannot be differentiated "
-                                      f"there; call the Cell outside of {tape.name}, or use a gradient in its place")
+            raise_differentiated_twice(tape.name)
         if entry.op == OP_SUBTAPE:
             sub = <SubTape>entry.params
             inner[e] = (<SubTape>sub).again(inner_run_of(run, e, <SubTape>sub), operands_of(tape, entry, values))

@@ -15,10 +15,10 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
 from libc.string cimport memcpy, memset
 
-from ..arrays.array cimport DG_DEBUG, NODE, Value, count
+from ..arrays.array cimport BATCH, DG_DEBUG, DUAL, NODE, Value, count
 from ..primitives.opcodes cimport *
 from ..values.rules cimport has_slope
-from ..values.levels cimport Level, Node, bind, new_node
+from ..values.levels cimport Level, Node, bind, new_node, serial_of
 from ..primitives.watch cimport Watch, active_watch, user_line
 
 cdef extern from "Python.h":
@@ -293,6 +293,11 @@ cdef class Tape(Level):
         """Record an instruction with all its results, or not at all, and return the nodes of the results."""
         cdef int n = len(operands), i
         cdef list nodes = [self.unplaced(<Value>v) for v in results]
+        for v in results:
+            if (<Value>v).kind & (DUAL | BATCH) and serial_of(<Value>v) > self.serial:      # would be inside out
+                raise NotImplementedError(f"{self.name}: a rule that is written in Python takes a derivative of values "
+                                          f"of {self.name} and of its tangents at once; take the derivative outside of "
+                                          f"the rule")
         if self.light:
             self.exact = self.exact and op != OP_CUSTOM
             for i in range(n):

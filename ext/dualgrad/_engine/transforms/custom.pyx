@@ -26,11 +26,11 @@ from .containers cimport aligned_children, children_of, described
 from .pytrees cimport HOLE, Pairing, check_containers, emptied, noted_containers, refilled, tensors_in, tensors_of
 from ..values.rules cimport to_shape_of, typed, zeros_like
 from ..values.taylor cimport times
-from ..tape.runs cimport CustomRule, raise_reverse_only
+from ..tape.runs cimport CustomRule, raise_differentiated_twice, raise_reverse_only
 from ..tape.closed_call cimport ClosedCall
 from ..tape.nodes cimport (
-    Environment, closed_values, enter_environment, highest, leave_environment, lower_values, lowered_one_level,
-    without_closed)
+    Environment, closed_values, enter_environment, highest, holds_node, leave_environment, lower_values,
+    lowered_one_level, without_closed)
 from ..tape.tape cimport Slots, Tape, new_detached_tape, new_slots, stripped
 from .handles cimport (HAS_RULE, Moment, TensorBase, back_to, current_closed_call, entering, entering_op, give_hooks,
                        give_mark, note_operand, noting, now, read, rebound, renewed, value_in, wrap)
@@ -226,6 +226,9 @@ cdef object called(object forward, object backward, tuple args, dict kwargs, str
     if reverse:
         top = highest(values)
     elif top is None:
+        for v in values:
+            if v.kind == BATCH and holds_node(v):
+                raise_differentiated_twice((<Batch>v).level.name)
         return detached_call(forward, args, kwargs, within)
     # one level down: the same call on the primals of the highest level
     depend(within, top)

@@ -18,6 +18,7 @@ from ..values.levels cimport (Algebra, BatchLevel, Level, bind1, bind_list, call
                               new_level, part, shape_of, this_thread, type_of)
 from ..values.rules cimport add, typed, zeros_like
 from ..values.taylor cimport times
+from ..tape.nodes cimport veil
 from .gradient cimport ALL_INPUTS, NOTHING, gradients, paired
 from .handles cimport TensorBase, read, wrap
 
@@ -47,6 +48,13 @@ cdef class Functions:
         """The tangent of the result."""
         cdef Value total = None
         cdef int i
+        cdef list held = values_at(ins, n) + values_at(tangents, n) + [out]
+        cdef Level level = veil(held)
+        cdef bytearray room
+        if level is not None:
+            room = pointers(held)
+            ins = <PyObject **><char *>room
+            return part(self.push(params, ins, n, <Value>held[2 * n], ins + n), level, 0)
         settings = dict(params) if params else {}
         primals = [wrap(<Value>ins[i]) for i in range(n)]
         if self.implicit:
@@ -94,6 +102,13 @@ cdef class Functions:
         """The cotangents of the wanted operands (all, where `wanted` is NULL); None where zero."""
         cdef list terms = [None] * n
         cdef int i
+        cdef list held = values_at(ins, n) + [out, ct]
+        cdef Level level = veil(held)
+        cdef bytearray room
+        if level is not None:
+            room = pointers(held)
+            terms = self.pull(params, <PyObject **><char *>room, n, <Value>held[n], <Value>held[n + 1], wanted)
+            return [part(<Value>term, level, 0) for term in terms]
         settings = dict(params) if params else {}
         primals = [wrap(<Value>ins[i]) for i in range(n)]
         if self.vjps is None:
@@ -245,6 +260,22 @@ cdef class Functions:
         seed = gradients(self.name, corrected, (zero,), {}, ALL_INPUTS, None, NOTHING, wrap(ct), True, False, False)[2]
         points = tuple([primals[i] for i in along])
         return gradients(self.name, left, points, {}, ALL_INPUTS, None, NOTHING, seed[0], True, False, False)[2]
+
+
+cdef list values_at(PyObject **values, int n):
+    """Values in a list, None for NULL."""
+    cdef int i
+    return [None if values[i] is NULL else <Value>values[i] for i in range(n)]
+
+
+cdef bytearray pointers(list values):
+    """Pointers to the values in a list, which holds them; NULL for None."""
+    cdef bytearray room = bytearray(len(values) * sizeof(PyObject *))
+    cdef PyObject **found = <PyObject **><char *>room
+    cdef Py_ssize_t i
+    for i in range(len(values)):
+        found[i] = NULL if values[i] is None else <PyObject *>values[i]
+    return room
 
 
 cdef Value sample_of(Value v, Py_ssize_t sample):

@@ -26,7 +26,7 @@ from ..tape.closed_call cimport (CAPTURED, GIVEN, ClosedCall, Moment, Trail, add
                                  moment, numbered, put_back, random_state, set_random_state)
 from ..tape.report cimport weight
 from ..tape.runs cimport Run, SubTape, lift_tape
-from ..tape.nodes cimport without_closed, target_of
+from ..tape.nodes cimport target_of, veil, without_closed
 from ..tape.tape cimport Node, Slots, Tape, new_light_tape, new_slots, new_tape, stripped
 from .handles cimport (TensorBase, as_view, current_closed_call, give_mark, mark_of, noting, put_mark, read, rebound,
                        renewed, swap_closed_call, value_in, wrap)
@@ -242,19 +242,22 @@ cdef class Whole(SubTape):
     cdef object forward             # forward(inside, tensors) -> results
     cdef object backward            # backward(inside, tensors, wanted, cotangents, first) -> cotangents
 
-    cdef list tensors(self, Run run):
-        return [wrap(run.primals.get(i)) for i in range(run.primals.n)]
-
-    cdef list rerun(self, list tensors):
-        cdef list found = self.inside.repeat(self.forward, self.inside, tensors)
-        return [without_closed(read(<TensorBase>found[i])) for i in self.outputs]
+    cdef list rerun(self, Slots primals):
+        cdef list values = [primals.get(i) for i in range(primals.n)], found
+        cdef Level level = veil(values)
+        found = self.inside.repeat(self.forward, self.inside, [wrap(<Value>v) for v in values])
+        return [part(without_closed(read(<TensorBase>found[i])), level, 0) for i in self.outputs]
 
     cdef list pull(self, Run run, list cts):
         cdef list given = [None] * (max(self.outputs) + 1)
-        for i, ct in zip(self.outputs, cts):
+        cdef Py_ssize_t n = run.primals.n
+        cdef list values = [run.primals.get(i) for i in range(n)] + cts
+        cdef Level level = veil(values)
+        for i, ct in zip(self.outputs, values[n:]):
             given[i] = None if ct is None else wrap(<Value>ct)
-        found = self.inside.repeat(self.backward, self.inside, self.tensors(run), self.active, given, run is self.run)
-        return [None if t is None else read(<TensorBase>t) for t in found]
+        found = self.inside.repeat(self.backward, self.inside, [wrap(<Value>v) for v in values[:n]], self.active,
+                                   given, run is self.run)
+        return [None if t is None else part(read(<TensorBase>t), level, 0) for t in found]
 
     cdef list push(self, Run run, list tangents, list record):
         cdef Level level = new_level(self.name)
@@ -266,8 +269,7 @@ cdef class Whole(SubTape):
                 dots.put(self.active[i], <Value>tangents[i])
         primals = dual_slots(run.primals, dots, level)
         record.append(dots)
-        return [part(<Value>v, level, 1)
-                for v in self.rerun([wrap(primals.get(i)) for i in range(primals.n)])]
+        return [part(<Value>v, level, 1) for v in self.rerun(primals)]
 
     cdef Run enrich(self, Run run, list record, Level level):
         cdef Run rich = Run()
@@ -287,7 +289,7 @@ cdef class Whole(SubTape):
         return lifted
 
     cdef list results(self, Run run):
-        return self.rerun(self.tensors(run))
+        return self.rerun(run.primals)
 
 
 def whole(str name, first, forward, backward, tuple args, bint effects, bint traced=False):

@@ -109,6 +109,7 @@ cdef Value constant_of(Value v)
 cdef Dual new_dual(Level level, Algebra algebra, tuple parts)
 cdef Value make_dual(Level level, Value primal, Value tangent)
 cdef Value part(Value v, Level level, int k)
+cdef long long serial_of(Value v) noexcept
 cdef tuple shape_of(Value v)
 
 cdef inline int type_of(Value v) noexcept:

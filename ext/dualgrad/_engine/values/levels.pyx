@@ -431,6 +431,11 @@ cdef Value part(Value v, Level level, int k):
     return v if k == 0 else None
 
 
+cdef long long serial_of(Value v) noexcept:
+    """The serial number of the level of a dual or batch."""
+    return (<Batch>v).level.serial if v.kind == BATCH else (<Dual>v).level.serial
+
+
 # ------------------------------------------------------------------------------------------------------ bind
 
 cdef Value bind(int op, object params, PyObject **args, int n):
