@@ -159,3 +159,88 @@ def test_what_lies_between_is_refused_with_the_remedy():
     f = BetweenKept(base)
     with pytest.raises(RuntimeError, match=r"BetweenKept: the rule uses a value that the function computed and kept"):
         dg.grad(dg.grad(f))(f64(X), f64(W))
+
+
+# --------------------------------------------------- a tensor that a loop's body reads first in a function with a rule
+
+
+def by_custom_vjp(forward, backward):
+    f = dg.custom_vjp(forward)
+    f.defbwd(lambda q, out, dout: backward(dout))
+    return f
+
+
+def by_function(forward, backward):
+    class Kept(dg.Function):
+        @staticmethod
+        def forward(ctx, q):
+            return forward(q)
+
+        @staticmethod
+        def backward(ctx, dout):
+            return backward(dout)
+
+    return Kept.apply
+
+
+def by_cell(forward, backward):
+    class Kept(nn.Cell):
+        def construct(self, q):
+            return forward(q)
+
+        def bprop(self, q, out, dout):
+            return (backward(dout),)
+
+    return Kept()
+
+
+RULED = {"custom_vjp": by_custom_vjp, "Function": by_function, "bprop": by_cell}
+
+# name -> (forward, backward) of a function with a rule, which reads x from outside
+READERS = {
+    "forward": lambda x: (lambda q: q * x, lambda dout: 2 * dout),
+    "backward": lambda x: (lambda q: q * 1.0, lambda dout: dout * x),
+    "both": lambda x: (lambda q: q * ops.stop_gradient(x), lambda dout: dout * ops.stop_gradient(x)),
+}
+
+LOOPS = {
+    "scan": lambda body, x: dg.scan(lambda c, _: (body(c), None), x, length=2)[0],
+    "one step": lambda body, x: body(dg.scan(lambda c, _: (body(c), None), x, length=1)[0]),
+    "checkpoints": lambda body, x: dg.scan(lambda c, _: (body(c), None), x, length=2, checkpoints=1)[0],
+    "fori_loop": lambda body, x: dg.fori_loop(0, 2, lambda i, c: body(c), x),
+    "while_loop": lambda body, x: dg.while_loop(lambda s: s[1] < 2, lambda s: (body(s[0]), s[1] + 1), (x, 0))[0],
+    "in a loop": lambda body, x: dg.scan(lambda c, _: (LOOPS["one step"](body, c), None), x, length=1)[0],
+    "recompute": lambda body, x: dg.recompute(lambda c: body(body(c)))(x),
+}
+
+ONES = f64([1.0, -0.4])
+FORWARD = {
+    "jvp": lambda f, x: dg.jvp(f, x, ONES)[1],
+    "jacfwd": lambda f, x: dg.jacfwd(f)(x),
+    "vmap of jvp": lambda f, x: dg.vmap(lambda v: dg.jvp(f, x, v)[1])(ops.stack([ONES, x])),
+    "linearize": lambda f, x: dg.linearize(f, x)[1](ONES),
+    "grad": lambda f, x: dg.grad(lambda x: f(x).sum())(x),
+    "grad of grad": lambda f, x: dg.grad(lambda x: (dg.grad(lambda x: f(x).sum())(x) * ONES).sum())(x),
+    "jvp of grad": lambda f, x: dg.jvp(dg.grad(lambda x: f(x).sum()), x, ONES)[1],
+    "hessian": lambda f, x: dg.hessian(lambda x: f(x).sum())(x),
+}
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+@pytest.mark.parametrize("reader", READERS)
+def test_a_loop_whose_rule_reads_a_tensor_first_is_its_steps(reader, loop):
+    for (kind, ruled), (way, derivative) in itertools.product(RULED.items(), FORWARD.items()):
+        if loop == "recompute" and kind == "Function":
+            continue  # a class made in each run counts as another function
+
+        def f(x, ruled=ruled, run=LOOPS[loop]):
+            h = ruled(*READERS[reader](x))
+            return run(lambda c: h(c) * x, ops.sin(x))
+
+        if way == "grad of grad" and reader == "backward" and loop in ("checkpoints", "recompute"):
+            with pytest.raises(RuntimeError, match="used after that call has returned"):
+                derivative(f, f64([0.6, 1.1]))  # only the rule reads x, so a block that runs again does not know x
+            continue
+        found = derivative(f, f64([0.6, 1.1]))
+        expected = derivative(lambda x, f=f: f(x, run=lambda body, x: body(body(x))), f64([0.6, 1.1]))
+        np.testing.assert_allclose(found, expected, rtol=1e-12, err_msg=f"{way}, {kind}")

@@ -3,6 +3,7 @@ from cpython.object cimport PyObject
 
 from ..arrays.array cimport Value
 from ..values.levels cimport Level
+from .nodes cimport Environment
 
 ctypedef unsigned long long digest_t
 
@@ -18,6 +19,7 @@ cdef class Trail:
 cdef class ClosedCall:
     cdef Level level                # open while the call runs; a light tape under a reverse level
     cdef ClosedCall outer               # the closed call that it runs in
+    cdef Environment environment    # of the rule that it runs in, or None
     cdef bint again                 # a later run: it reads known handles only, and drops its changes
     cdef dict table                 # id of a handle made outside -> its value inside
     cdef list handles               # these handles, in the order of their first read

@@ -149,11 +149,21 @@ cdef Value base(TensorBase t):
 
 cdef Value within(TensorBase t, ClosedCall closed):
     """The value of an older handle in a closed call."""
+    cdef dg_thread *thread = thread_state()
+    cdef PyObject *inner
+    cdef Value v
     found = closed.table.get(id(t))
     if found is not None:
-        return <Value>found
-    return closed.capture(t, seen(t, closed.outer, closed.level.serial),
-                          0 if closed.outer is None else mark_of(t, closed.outer))
+        v = <Value>found
+    else:                           # a rule inside may read it first, but the whole call reads it
+        inner = thread.environment
+        thread.environment = NULL if closed.environment is None else <PyObject *>closed.environment
+        try:
+            v = closed.capture(t, seen(t, closed.outer, closed.level.serial),
+                               0 if closed.outer is None else mark_of(t, closed.outer))
+        finally:
+            thread.environment = inner
+    return v if thread.environment is NULL or v.kind == ARRAY else lowered(v, current_environment())
 
 
 cdef Value seen(TensorBase t, ClosedCall closed, long long before):

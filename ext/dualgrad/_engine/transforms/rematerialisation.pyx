@@ -26,7 +26,7 @@ from ..tape.closed_call cimport (CAPTURED, GIVEN, ClosedCall, Moment, Trail, add
                                  moment, numbered, put_back, random_state, set_random_state)
 from ..tape.report cimport weight
 from ..tape.runs cimport Run, SubTape, lift_tape
-from ..tape.nodes cimport target_of, veil, without_closed
+from ..tape.nodes cimport current_environment, target_of, veil, without_closed
 from ..tape.tape cimport Node, Slots, Tape, new_light_tape, new_slots, new_tape, stripped
 from .handles cimport (TensorBase, as_view, current_closed_call, give_mark, mark_of, noting, put_mark, read, rebound,
                        renewed, swap_closed_call, value_in, wrap)
@@ -182,6 +182,7 @@ cdef object entered_call(ClosedCall closed, object fn, object args, list marks):
     """fn(*args) in a closed call. The tensors of the result hold their inside values. `marks` are the marks of the
     arguments, by default numbers."""
     closed.outer = current_closed_call()
+    closed.environment = current_environment()
     number_arguments(all_tensors(args), marks)
     push_level(closed.level)
     swap_closed_call(closed)
