@@ -17,7 +17,7 @@ in forward mode.
 """
 from ..values.algebra cimport derived, make
 from ..arrays.array cimport ARRAY, BATCH, DUAL, NODE, Value, is_inexact
-from ..values.batch cimport leave
+from ..values.batch cimport holds_batch, leave
 from ..values.dual cimport coefficient
 from .gradient cimport ALL_INPUTS, NOTHING, gradients, paired
 from .leaves cimport check_result
@@ -30,7 +30,7 @@ from ..tape.runs cimport CustomRule, raise_differentiated_twice, raise_reverse_o
 from ..tape.closed_call cimport ClosedCall
 from ..tape.nodes cimport (
     Environment, closed_values, enter_environment, highest, holds_node, leave_environment, lower_values,
-    lowered_one_level, without_closed)
+    lowered_one_level, target_of, without_closed)
 from ..tape.tape cimport Slots, Tape, new_detached_tape, new_slots, stripped
 from .handles cimport (HAS_RULE, Moment, TensorBase, back_to, current_closed_call, entering, entering_op, give_hooks,
                        give_mark, note_operand, noting, now, read, rebound, renewed, value_in, wrap)
@@ -157,6 +157,7 @@ cdef class CellRule(CustomRule):
         cdef list terms = []
         cdef Py_ssize_t i
         cdef Value v
+        cdef BatchLevel level
         out = refilled(self.out_template, iter([wrap(<Value>o) for o in outs]))
         dout = refilled(self.out_template, iter([wrap(<Value>ct) if ct is not None else None if self.none_for_zero
                                                  else wrap(zeros_like(<Value>o)) for o, ct in zip(outs, cts)]))
@@ -165,8 +166,41 @@ cdef class CellRule(CustomRule):
                 terms.append(None)
                 continue
             v = read(<TensorBase>term)
+            level = foreign_batch(v, ins + outs + cts)
+            if level is not None:
+                raise RuntimeError(f"{self.name}: the rule returned a gradient that differs between the samples of "
+                                   f"{level.name}, but neither inputs nor outputs of the function do; pass the tensor "
+                                   f"that {level.name} maps to the function, instead of reading it in the rule alone")
             terms.append(typed(v, type_of(<Value>ins[i])) if is_inexact(type_of(<Value>ins[i])) else v)
         return terms
+
+
+cdef BatchLevel foreign_batch(Value v, list known):
+    """A finished vmap whose samples are in a value, but in no known one; None without."""
+    cdef BatchLevel found
+    cdef Value k
+    while v is not None and v.kind != ARRAY:
+        if v.kind == DUAL:
+            for k in (<Dual>v).parts[1:]:
+                found = foreign_batch(k, known)
+                if found is not None:
+                    return found
+            v = <Value>(<Dual>v).parts[0]
+        elif v.kind == NODE:
+            v = (<Node>v).primal
+        elif (<Batch>v).level.open or any_holds(known, (<Batch>v).level):
+            v = (<Batch>v).value
+        else:
+            return (<Batch>v).level
+    return None
+
+
+cdef bint any_holds(list values, BatchLevel level) except -1:
+    """True if a value contains a batch of a level."""
+    for v in values:
+        if holds_batch(<Value>v, level):
+            return True
+    return False
 
 
 cdef Dual dual_in(Value v):
@@ -249,9 +283,10 @@ cdef object called(object forward, object backward, tuple args, dict kwargs, str
         out = custom_forward(backward, template, values, out, found, top, algebra, name, within)
         back_to(before)
         return out
-    tape = <Tape>top
+    results = [stripped(read(<TensorBase>t)) for t in found]
+    tape = target_of(values, results)           # a captured sample makes results differ between samples
     rule = CellRule(name, backward, template, emptied(out), reverse_only, within)
-    found = tape.write(OP_CUSTOM, rule, values, [stripped(read(<TensorBase>t)) for t in found])
+    found = tape.write(OP_CUSTOM, rule, values, results)
     return refilled(rule.out_template, iter([wrap(<Value>v) for v in found]))
 
 
