@@ -332,3 +332,14 @@ def test_a_sample_that_only_the_rule_reads_is_refused(kind):
     for derivative in dg.grad(loss), dg.grad(dg.grad(loss)), lambda w: dg.vjp(loss, w)[1](w):
         with pytest.raises(RuntimeError, match="differs between the samples of vmap, but neither inputs nor outputs"):
             derivative(W0)
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_a_loop_whose_rule_reads_a_parameter_first_is_its_steps(loop):
+    p, x = dg.Parameter(f64([0.6, 1.1]), name="p"), f64([0.3, -0.8])
+    h = by_custom_vjp(lambda q: q * p, lambda dout: dout * p)
+    found, expected = (
+        dg.grad(lambda run=run: run(lambda c: h(c) * p, x).sum(), None, p)()
+        for run in (LOOPS[loop], lambda body, x: body(body(x)))
+    )
+    np.testing.assert_allclose(found, expected, rtol=1e-12)

@@ -159,17 +159,16 @@ cdef Value within(TensorBase t, ClosedCall closed):
         inner = thread.environment
         thread.environment = NULL if closed.environment is None else <PyObject *>closed.environment
         try:
-            v = closed.capture(t, seen(t, closed.outer, closed.level.serial),
+            v = closed.capture(t, seen(t, closed.outer, closed.level.outer, closed.level.serial),
                                0 if closed.outer is None else mark_of(t, closed.outer))
         finally:
             thread.environment = inner
     return v if thread.environment is NULL or v.kind == ARRAY else lowered(v, current_environment())
 
 
-cdef Value seen(TensorBase t, ClosedCall closed, long long before):
-    """The value of a tensor in a closed call (None: outside all) for levels that were opened there before serial
-    `before`."""
-    cdef Level level
+cdef Value seen(TensorBase t, ClosedCall closed, Level level, long long before):
+    """The value of a tensor in a closed call (None: outside all) for `level` and the levels around it that were opened
+    there before serial `before`."""
     cdef Value v
     cdef list levels
     cdef long long after = -1
@@ -180,7 +179,6 @@ cdef Value seen(TensorBase t, ClosedCall closed, long long before):
         after = closed.level.serial
     if not t.parameter:
         return v
-    level = current_level()
     if level is None:
         return v
     levels = []
@@ -208,7 +206,7 @@ cdef Value read(TensorBase t):
         if v.kind != ARRAY:
             return v if thread.environment is NULL else lowered(v, current_environment())
         return kept_numbers(<Array>v) if thread.tracer is NULL else (<Tracer>thread.tracer).reference(t, <Array>v)
-    return seen(t, current_closed_call(), LATER)
+    return seen(t, current_closed_call(), current_level(), LATER)
 
 
 cdef ClosedCall current_closed_call():
