@@ -21,6 +21,16 @@ def on_tensor(hook, x):
     return x
 
 
+def on_array(hook, x):
+    return on_tensor(hook, dg.numpy.asarray(x))
+
+
+def on_view(hook, x):
+    view = dg.numpy.reshape(dg.numpy.multiply(x, 1.0), x.shape)
+    view.register_hook(hook)
+    return view
+
+
 def hook_backward(hook, x):
     return ops.HookBackward(lambda gradients: hook(gradients[0]))(x)
 
@@ -41,7 +51,7 @@ def behind_cell(hook, x):
     return cell(x)
 
 
-WAYS = [on_tensor, hook_backward, gradient_of, before_cell, behind_cell]
+WAYS = [on_tensor, on_array, on_view, hook_backward, gradient_of, before_cell, behind_cell]
 ways = pytest.mark.parametrize("way", WAYS)
 
 # What a hook does, with tensors and with NumPy; every one but the last is smooth where it is tested.

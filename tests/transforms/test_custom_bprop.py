@@ -238,6 +238,47 @@ def test_inputs_that_are_nests_of_tensors():
     assert_close(dg.jvp(f, (x, y), (f64([1.0, 1.0]), f64([0.0, 1.0])))[1], [12.0, 12.0])
 
 
+ARRAYS = {
+    "a function's result": dg.numpy.sin,
+    "a product with an array": lambda x: dg.numpy.ones(2) * x,
+    "a NumPy number times one": lambda x: np.float64(2) * dg.numpy.sin(x),
+    "joined": lambda x: dg.numpy.concatenate([x[:1] * x[1:], x[1:]]),
+    "chosen": lambda x: dg.numpy.where(x > 1.0, x * x, x),
+    "negated": lambda x: -dg.numpy.sin(x),
+    "reshaped": lambda x: dg.numpy.reshape(dg.numpy.sin(x), (2,)),
+    "part of one": lambda x: dg.numpy.concatenate([dg.numpy.sin(x), x])[1:3],
+}
+NESTED = {
+    "alone": lambda x: FiveSquares()(x),
+    "in a nest": lambda x: SumOfSquares()([x, {"second": 2.0 * x}], 3.0),
+    "in a dict": lambda x: OneOfTwo()({"a": x, "b": ops.sin(x)}),
+    "twice": lambda x: Scaled()(x, x),
+}
+ASKED = {
+    "grad": lambda f, x: dg.grad(f)(x),
+    "second": lambda f, x: repeated_grad(f, 2)(x),
+    "vjp": lambda f, x: dg.vjp(f, x)[1](ops.cos(x)),
+    "jacrev": lambda f, x: dg.jacrev(f)(x),
+    "jvp": lambda f, x: dg.jvp(f, x, ops.cos(x)),
+    "jacfwd": lambda f, x: dg.jacfwd(f)(x),
+    "linearize": lambda f, x: dg.linearize(f, x)[1](ops.cos(x)),
+    "grad of jvp": lambda f, x: dg.grad(lambda x: dg.jvp(f, x, ops.cos(x))[1])(x),
+    "vmap": lambda f, x: dg.vmap(dg.grad(f))(ops.stack([x, 2.0 * x])),
+    "loop": lambda f, x: dg.grad(lambda x: dg.fori_loop(0, 3, lambda i, c: 0.1 * f(c), x))(x),
+}
+
+
+@pytest.mark.parametrize("asked", ASKED)
+@pytest.mark.parametrize("nested", NESTED)
+@pytest.mark.parametrize("array", ARRAYS)
+def test_arrays_are_inputs_like_other_tensors(array, nested, asked):
+    make, rule, ask = ARRAYS[array], NESTED[nested], ASKED[asked]
+    x = f64([0.6, 1.1])
+    found = ask(lambda x: rule(make(x)), x)
+    plain = ask(lambda x: rule(dg.Tensor(make(x))), x)
+    assert_close(found, tuple(t.asnumpy() for t in plain) if isinstance(plain, tuple) else plain.asnumpy())
+
+
 class OneOfTwo(nn.Cell):
     """A rule that gives its gradients in a dict which holds more than they."""
 

@@ -23,7 +23,7 @@ from .gradient cimport ALL_INPUTS, NOTHING, gradients, paired
 from .leaves cimport check_result
 from ..primitives.opcodes cimport *
 from .containers cimport aligned_children, children_of, described
-from .pytrees cimport HOLE, Pairing, check_containers, emptied, noted_containers, refilled, tensors_in, tensors_of
+from .pytrees cimport Hole, Pairing, check_containers, emptied, noted_containers, refilled, tensors_in, tensors_of
 from ..values.rules cimport to_shape_of, typed, zeros_like
 from ..values.taylor cimport times
 from ..tape.runs cimport CustomRule, raise_differentiated_twice, raise_reverse_only
@@ -42,7 +42,7 @@ cdef class GivenGradients(Pairing):
     """The gradients at the holes of one input, in order; None where the rule gave none."""
 
     cdef int leaf(self, str name, object like, object given, bint named, object where, list found) except -1:
-        if like is not HOLE:
+        if not isinstance(like, Hole):
             return 0
         if given is not None and not isinstance(given, TensorBase):
             raise TypeError(f"{name}.bprop: gradient {where} is {described(given)}; expected a Tensor, or None for "

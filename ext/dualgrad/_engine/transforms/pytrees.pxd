@@ -29,6 +29,5 @@ cdef class Hole:
     pass
 
 
-cdef Hole HOLE
 cdef object emptied(object x)
 cdef object refilled(object x, object tensors)
