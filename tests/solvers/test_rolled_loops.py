@@ -502,3 +502,67 @@ def test_errors_of_steps():
                 call(lambda x, wrong=wrong: ops.scan(wrong, x, length=N)[0])(XS[:3])
             assert expected in (None, str(caught.value))
             expected = str(caught.value)
+
+
+REPEATING = {
+    "scan": lambda step, c: ops.scan(lambda c, _: (step(c), None), c, length=N)[0],
+    "fori_loop": lambda step, c: ops.fori_loop(0, N, lambda i, c: step(c), c),
+    "while_loop": lambda step, c: ops.while_loop(
+        lambda c: c[1] < N - 0.5, lambda c: (step(c[0]), c[1] + 1.0), (c, f64(0.0))
+    )[0],
+}
+STEPS = {
+    "another value": lambda q, x, c: q * 1.0,
+    "a sum": lambda q, x, c: c * 0.9 + q * 0.1,
+    "a product": lambda q, x, c: q * x * c,
+    "only the carry": lambda q, x, c: ops.sin(c),
+    "without a slope": lambda q, x, c: ops.stop_gradient(c) * q,
+    "a derivative": lambda q, x, c: dg.grad(lambda r: ops.sin(r * q))(c),
+}
+STARTS = {
+    "outside": lambda q, x: x,
+    "inside": lambda q, x: q,
+    "constant": lambda q, x: f64(0.7),
+}
+WITHIN = {
+    "linearize": lambda h, x: dg.linearize(h, x)[1](x),
+    "jvp": lambda h, x: dg.jvp(h, x, x)[1],
+    "grad": lambda h, x: dg.grad(h)(x),
+    "hvp": lambda h, x: dg.hvp(h)(x, x),
+    "grad of jvp": lambda h, x: dg.grad(lambda q: dg.jvp(h, q, x)[1])(x),
+}
+AROUND = {
+    "grad": dg.grad,
+    "grad of grad": lambda f: dg.grad(dg.grad(f)),
+    "jvp of grad": lambda f: lambda x: dg.jvp(dg.grad(f), x, x)[1],
+    "grad of linearize": lambda f: dg.grad(lambda x: dg.linearize(f, x)[1](x)),
+    "vmap of grad": lambda f: lambda x: dg.vmap(dg.grad(f))(ops.stack([x, x * 0.8])).sum(),
+}
+
+
+def unrolled(step, c):
+    for _ in range(N):
+        c = step(c)
+    return c
+
+
+@pytest.mark.rotated("loop", "start")
+@pytest.mark.parametrize("around", AROUND)
+@pytest.mark.parametrize("within", WITHIN)
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("start", STARTS)
+@pytest.mark.parametrize("loop", REPEATING)
+def test_what_a_step_reads_of_the_transforms_around_it(loop, start, step, within, around):
+    """A step gives its carry derivatives of all levels, or takes some away."""
+
+    def made(repeat):
+        def f(x):
+            h = lambda q: q * repeat(lambda c: STEPS[step](q, x, c), STARTS[start](q, x))
+            return WITHIN[within](h, x)
+
+        return AROUND[around](f)
+
+    recorded = dg.jit(made(REPEATING[loop]))
+    for x in (0.6, 0.6, 0.45, 0.8):
+        expected = float(made(unrolled)(f64(x)))
+        assert float(recorded(f64(x))) == pytest.approx(expected, rel=1e-9, abs=1e-12)

@@ -128,11 +128,12 @@ cdef object grown_part(object v, object like):
 
 
 cdef Value zeros_like(Value v):
-    """Zeros with the structure of a value. A missing part of a dual is zero."""
+    """Zeros with the structure of a value."""
     if v.kind == NODE:
         return (<Tape>(<Node>v).level).place(zeros_like((<Node>v).primal))
     if v.kind == BATCH:
         return make_batch((<Batch>v).level, zeros_like((<Batch>v).value))
     if v.kind == DUAL:
-        return new_dual((<Dual>v).level, (<Dual>v).algebra, (zeros_like(<Value>(<Dual>v).parts[0]),))
+        return new_dual((<Dual>v).level, (<Dual>v).algebra,
+                        tuple([None if p is None else zeros_like(<Value>p) for p in (<Dual>v).parts]))
     return full((<Array>v).typenum, (<Array>v).ndim, (<Array>v).shape, 0.0)
