@@ -220,6 +220,70 @@ def test_what_one_program_cannot_have_runs_eagerly(f):
     assert story(dg.jit(f)) == story(f)
 
 
+def ruled(rule):
+    square = dg.custom_vjp(lambda z: z * z)
+    square.defbwd(lambda z, out, dout: (rule(z), 2 * z * dout)[1])
+    return square
+
+
+def raises_at_zero(z):
+    if z.size:
+        raise ValueError("no rule")
+
+
+RULED = {
+    "tapes": lambda q, z: q,
+    "tapes a rule": lambda q, z: ruled(lambda z: None)(z) * q,
+    "tapes a step": lambda q, z: dg.while_loop(lambda c: c[1] < 1, lambda c: (ops.tanh(q), c[1] + 1), (z, 0.0 * z))[0],
+    "draws": lambda q, z: ruled(lambda z: ops.rand(1))(z),
+    "raises": lambda q, z: ruled(raises_at_zero)(z),
+    "asks": lambda q, z: z * float(z),
+}
+DERIVED = {
+    "grad": lambda h, x: dg.grad(h)(x),
+    "jvp": lambda h, x: dg.jvp(h, x, x)[1],
+    "jvp of a result": lambda h, x: dg.jvp(h, ruled(lambda z: None)(x), x)[1],
+    "grad of grad": lambda h, x: dg.grad(dg.grad(h))(x),
+    "grad of jvp": lambda h, x: dg.grad(lambda q: dg.jvp(h, q, x)[1])(x),
+}
+DERIVED_AGAIN = {
+    "value": lambda f: f,
+    "grad": dg.grad,
+    "grad of grad": lambda f: dg.grad(dg.grad(f)),
+    "vjp": lambda f: lambda x: dg.vjp(f, x)[1](x),
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*runs eagerly")
+@pytest.mark.parametrize("again", DERIVED_AGAIN)
+@pytest.mark.parametrize("derived", DERIVED)
+@pytest.mark.parametrize("other", RULED)
+def test_derivatives_that_one_program_cannot_have_run_eagerly(other, derived, again):
+    """What the other branch refuses, raises or draws in a derivative alone, too."""
+
+    def made(choose):
+        def f(x):
+            h = lambda q: choose(q > 0, lambda z: q * z, lambda z: RULED[other](q, z), x) * q
+            return DERIVED[derived](h, x)
+
+        return DERIVED_AGAIN[again](f)
+
+    recorded, plain = dg.jit(made(dg.cond)), made(lambda truth, f, g, z: (f if truth else g)(z))
+    for number in (0.6, 0.6, -0.45, 0.6):
+        x = Tensor(number, dg.float64)
+        try:
+            expected = numbers(plain(x))
+        except Exception as error:
+            with pytest.raises((type(error), NotImplementedError)):
+                recorded(x)
+            continue
+        try:
+            found = numbers(recorded(x))
+        except NotImplementedError:  # a recording has both branches, so both rules
+            continue
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14)
+
+
 def test_a_branch_that_returns_an_operand_returns_a_new_tensor():
     """So that writing into the result changes nothing else, recorded or not."""
 

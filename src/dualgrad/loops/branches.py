@@ -95,12 +95,11 @@ def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], *
             other, two = branch("cond", false_fn, operands)
         check_same("cond", taken, other, "the result")
         return share(chosen(truth, taken, other), either(one, two), tensors_of(operands), start)
-    if _is_written_down(pred):
-        try:
-            return Branches(pred.reshape(()).astype(bool_), true_fn, false_fn)(operands)
-        except Exception:  # raised by the branch that runs again now, or by the other one
-            unrepeatable("cond: a branch raises an error, or the branches return different things")
-    return made_since(start, (true_fn if bool(pred) else false_fn)(*operands))
+    return _both_or_one(
+        pred,
+        lambda: Branches(pred.reshape(()).astype(bool_), true_fn, false_fn)(operands),
+        lambda: made_since(start, (true_fn if bool(pred) else false_fn)(*operands)),
+    )
 
 
 def _is_written_down(truth: Tensor) -> bool:
@@ -110,6 +109,16 @@ def _is_written_down(truth: Tensor) -> bool:
     from .._engine.trace.rolling import written_down  # takes time to import, and not every program records
 
     return written_down(truth)
+
+
+def _both_or_one(truth: Tensor, both: Callable[[], Any], one: Callable[[], Any]) -> Any:
+    """Record both branches, or run one: outside of a recording, and where a program cannot contain both."""
+    if _is_written_down(truth):
+        try:
+            return both()
+        except Exception:  # raised by the branch that runs again now, or by the other one
+            unrepeatable("cond: a branch raises an error, or the branches return different things")
+    return one()
 
 
 class Branches:
@@ -146,8 +155,6 @@ class Branches:
 
         nests: list[Any] = []
         found = self.choice([partial(noted, nests, f, operands) for f in self.functions])
-        if found is None:
-            raise NotRecorded
         check_same("cond", nests[0], nests[1], "the result")
         if not same_rest(nests[0], nests[1]):
             raise NotRecorded
@@ -155,11 +162,14 @@ class Branches:
             self.shared = either(*[shared_with(nest, tensors_of(operands), self.start) for nest in nests])
         return filled(template_of(nests[0]), found)
 
-    def choice(self, branches: Sequence[Callable[[], Sequence[Any]]]) -> list[Any] | None:
-        """The result of one of two functions, by one instruction; None if a program cannot hold it."""
-        from .._engine.trace.rolling import choose
+    def choice(self, branches: Sequence[Callable[[], Sequence[Any]]]) -> list[Any]:
+        """The result of one of two functions, by one instruction. Raises if a program cannot contain it."""
+        from .._engine.trace.rolling import NotRecorded, choose
 
-        return choose("cond", self.truth, branches)
+        found = choose("cond", self.truth, branches)
+        if found is None:
+            raise NotRecorded
+        return found
 
     def taken(self) -> Callable[..., Any]:
         """The selected function."""
@@ -172,9 +182,11 @@ class Branches:
     def forward(self, inside: Any, tensors: list[Tensor]) -> list[Tensor]:
         """Compute the tensors of the result again, on other values."""
         operands, captured = self.split(tensors)
-        if _is_written_down(self.truth):
-            return tensors_of(inside.run(captured, self.first, operands))
-        return tensors_of(inside.run(captured, lambda operands: self.taken()(*operands), operands))
+        return _both_or_one(
+            self.truth,
+            lambda: tensors_of(inside.run(captured, self.first, operands)),
+            lambda: tensors_of(inside.run(captured, self.taken(), *operands)),
+        )
 
     def backward(
         self, inside: Any, tensors: list[Tensor], wanted: list[int], cotangents: list[Any], first_order: bool
@@ -188,16 +200,16 @@ class Branches:
         def pulled(f: Callable[..., Any]) -> list[Any]:
             def taped(*args: Tensor) -> tuple[Tensor, ...]:
                 operands, captured = self.split(list(args))
-                found = tensors_of(inside.run(captured, lambda operands: f(*operands), operands))
+                found = tensors_of(inside.run(captured, f, *operands))
                 return tuple([found[j] for j in given])
 
             return list(pulled_back("cond", taped, tensors, tuple(slopes), tuple([cotangents[j] for j in given])))
 
-        found = None
-        if _is_written_down(self.truth):
-            found = self.choice([partial(pulled, f) for f in self.functions])
-        if found is None:
-            found = pulled(self.taken())
+        found = _both_or_one(
+            self.truth,
+            lambda: self.choice([partial(pulled, f) for f in self.functions]),
+            lambda: pulled(self.taken()),
+        )
         terms = dict(zip(slopes, found, strict=True))
         return [terms.get(j) for j in wanted]
 

@@ -35,7 +35,7 @@ from ..tape.nodes cimport without_closed
 from ..tape.tape cimport Tape
 from ..transforms.handles cimport TensorBase, current_closed_call, read, wrap
 from ..transforms.weak cimport weak_number
-from ..values.levels cimport Level, array_of
+from ..values.levels cimport Level, array_of, forget_refusals, refusals
 from .executed cimport USERS, Executed, trust_of
 from .guards cimport Guards, guard_in_words
 from .reachability cimport Reach, reachable_from
@@ -501,8 +501,19 @@ def truth_of(TensorBase t not None):
 def choose(str name, TensorBase truth not None, branches):
     """The results of one of two functions without arguments, by one instruction; None if a program cannot contain it.
 
-    Each function returns a list of tensors, in which None is zero. Both functions are called.
+    Each function returns a list of tensors, in which None is zero. Both functions are called. If that fails, the chosen
+    one has to run alone, so what both were refused does not count.
     """
+    cdef list noted = refusals(), found = None
+    try:
+        found = choice_of(name, truth, branches)
+    finally:
+        if found is None:
+            forget_refusals(noted)
+    return found
+
+
+cdef list choice_of(str name, TensorBase truth, object branches):
     cdef Recorder outer = <Recorder>active_tracer()
     cdef BodyRecorder made
     cdef list recorders = [], results = [], found = [], args = [array_of(read(truth))], operands = []

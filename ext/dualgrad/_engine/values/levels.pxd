@@ -84,6 +84,8 @@ cdef unsigned long this_thread() noexcept nogil
 cdef object misuse(Level level)
 cdef int show_leaving(object error) except -1
 cdef int refuse(Level level, str what, str advice) except -1
+cdef list refusals()
+cdef int forget_refusals(list noted) except -1
 cdef int settle(Level level) except -1
 cdef object called_rule(object rule, tuple args, dict kwargs)
 

@@ -231,6 +231,28 @@ cdef int note_refused(Level level, str text) except -1:
     return 0
 
 
+cdef list refusals():
+    """The refusals noted so far on this thread, for `forget_refusals`."""
+    cdef Level level = current_level()
+    cdef list noted = [UNSETTLED.get(this_thread())]
+    while level is not None:
+        noted.append((level, level.refused))
+        level = level.outer
+    return noted
+
+
+cdef int forget_refusals(list noted) except -1:
+    """Forget later refusals: the code that caught their errors has no effect."""
+    cdef Level level
+    UNSETTLED.pop(this_thread(), None)
+    if noted[0] is not None:
+        UNSETTLED[this_thread()] = noted[0]
+    for level, text in noted[1:]:
+        with cython.critical_section(level):
+            level.refused = text
+    return 0
+
+
 cdef bint leads_to(Claim claim, Claim other):
     """True if `claim` depends on `other`, directly or through other levels."""
     cdef Claim outer
