@@ -1,6 +1,7 @@
 """Recorded functions: what is replayed is what eager execution gives, and what cannot be replayed runs eagerly."""
 
 import contextlib
+import gc
 import warnings
 
 import numpy as np
@@ -483,3 +484,38 @@ def test_checks_of_arguments_are_repeated_by_programs():
     for _ in range(4):
         f(x, Tensor([0, 1]))
     assert_raises(ValueError, lambda: f(x, Tensor([0, 5])), "class 5")
+
+
+COLLECTOR = {
+    "asks": lambda: 2.0 if gc.isenabled() else 3.0,
+    "asks later": lambda: (gc.get_count(), 2.0 if gc.isenabled() else 3.0)[1],
+    "switches off": lambda: (gc.disable(), 2.0)[1],
+    "switches on": lambda: (gc.enable(), 2.0)[1],
+    "turns": lambda: (gc.disable() if gc.isenabled() else gc.enable(), 2.0)[1],
+}
+CALLED = {
+    "alone": lambda number: lambda x: x * number(),
+    "in a gradient": lambda number: dg.grad(lambda x: x * number()),
+    "in a loop": lambda number: lambda x: ops.fori_loop(0, 70, lambda i, c: c * 0.5 * number(), x),
+    "in a branch": lambda number: lambda x: dg.cond(x > 0, lambda x: x * number(), lambda x: x, x),
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*runs eagerly")
+@pytest.mark.parametrize("enabled", [True, False])
+@pytest.mark.parametrize("called", CALLED)
+@pytest.mark.parametrize("number", COLLECTOR)
+def test_a_function_meets_the_garbage_collector_as_its_user_has_set_it(number, called, enabled):
+    """Recordings switch the collector off, and no function may see that, or find its own setting undone."""
+    f = CALLED[called](COLLECTOR[number])
+    recorded = dg.jit(f)
+    former = gc.isenabled()
+    try:
+        for _ in range(4):
+            found = []
+            for g in (f, recorded):
+                (gc.enable if enabled else gc.disable)()
+                found.append((float(g(f64(0.5))), gc.isenabled()))
+            assert found[0] == found[1]
+    finally:
+        (gc.enable if former else gc.disable)()

@@ -28,6 +28,8 @@ from cpython.object cimport PyObject
 from cpython.pythread cimport PyThread_get_thread_ident
 
 from ..arrays.array cimport DG_DEBUG
+from ..primitives.execute cimport active_tracer, tracing
+from .recorder cimport Recorder
 
 cdef extern from "memory/shared.h":
     long long dg_read_shared(long long *counter) noexcept
@@ -46,6 +48,7 @@ cdef extern from *:
         return found;
     }
     static void *dg_method_of(PyObject *f) { return ((PyCFunctionObject *)f)->m_ml; }
+    static PyObject *dg_self_of(PyObject *f) { return ((PyCFunctionObject *)f)->m_self; }       /* borrowed */
     static PyObject *dg_globals_of(PyFrameObject *frame)    /* borrowed: the frame holds it */
     {
         PyObject *found = PyFrame_GetGlobals(frame);
@@ -71,6 +74,7 @@ cdef extern from *:
     Py_tracefunc dg_trace_function()
     object dg_profile_argument()
     void *dg_method_of(PyObject *f)
+    PyObject *dg_self_of(PyObject *f) noexcept
     PyObject *dg_globals_of(PyFrameObject *frame)
     PyFrameObject *dg_caller_of(PyFrameObject *frame)
     void *dg_code_of(PyFrameObject *frame)
@@ -223,6 +227,8 @@ cdef int on_event(PyObject *argument, PyFrameObject *frame, int what, PyObject *
             e.last_globals = around
             python_function_begun(e, code, frame)
     elif what == PyTrace_C_CALL and PyCFunction_Check(detail):
+        if dg_self_of(detail) == <PyObject *>gc and tracing() and isinstance(active_tracer(), Recorder):
+            (<Recorder>active_tracer()).resume()    # the function sees the collector, or sets it, as its user has
         if e.impure is None:
             compiled_function_called(e, frame, detail)
     if e.former is not NULL:

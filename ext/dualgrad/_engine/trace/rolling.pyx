@@ -139,6 +139,9 @@ cdef class BodyRecorder(Recorder):
         stop_tracing(self)
         return self.outer.give_up(why)
 
+    cdef int resume(self) except -1:
+        return self.outer.resume()
+
     cdef int slot_in(self, Array a) except -1:
         """The slot of an array that leaves the step; an input or a constant if the step has not computed it."""
         return self.slot_of(self.captured(a) if self.is_around(a) else a)
