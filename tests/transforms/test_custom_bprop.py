@@ -478,3 +478,39 @@ def test_inside_the_cotangent_of_an_inner_derivative(block, inner):
         np.testing.assert_allclose(found, expected[order], rtol=1e-9, err_msg=f"{square}, {outer}")
         right += 1
     assert right >= 12, "gradients of gradients are not refused"
+
+
+class Squared(nn.Cell):
+    """x^2 with its own slope, so that a plain product is the reference."""
+
+    def construct(self, x):
+        return x * x
+
+    def bprop(self, x, out, dout):
+        return (2.0 * x * dout,)
+
+
+ALSO_INSIDE = {
+    "tangent": lambda s, x: dg.linearize(lambda q: q * q * s, x)[1](x),
+    "tangent along a constant": lambda s, x: dg.linearize(lambda q: ops.sin(q * s), x)[1](f64(0.3)),
+    "pullback by its cotangent": lambda s, x: dg.grad(lambda c: dg.vjp(lambda q: q * s, x)[1](c)[0] * x)(f64(0.0)),
+    "gradients nested": lambda s, x: dg.grad(lambda c: dg.grad(lambda q: ops.sin(q * c) * s)(x) * x)(f64(0.4)),
+    "at a constant": lambda s, x: dg.grad(lambda c: dg.grad(lambda q: ops.atan2(q * s, c))(x))(f64(0.7)),
+    "recomputed": lambda s, x: dg.grad(lambda q: dg.recompute(lambda z: ops.sin(z) * q * q)(s))(x),
+    "loop that runs again": lambda s, x: dg.grad(
+        lambda q: dg.scan(lambda c, _: (ops.sin(c) * q, None), s, length=3, checkpoints=1)[0]
+    )(x),
+    "jvp": lambda s, x: dg.jvp(lambda q: ops.sin(q * s), x, f64(1.0))[1],
+    "hvp": lambda s, x: dg.hvp(lambda q: ops.sin(q * s))(x, f64(0.5)),
+    "loop": lambda s, x: dg.grad(lambda q: dg.fori_loop(0, 4, lambda i, c: ops.sin(c) * q * s, f64(0.3)))(x),
+    "samples": lambda s, x: dg.vmap(dg.grad(lambda c: ops.sin(c * s)))(f64([0.3, 0.4])).sum() * x,
+}
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+@pytest.mark.parametrize("inside", ALSO_INSIDE)
+def test_derivatives_of_the_result_inside(inside, order):
+    """A derivative by something else, which reads the result of a rule, is differentiated by its input."""
+    f = lambda square: repeated_grad(lambda x: ALSO_INSIDE[inside](square(x), x), order)
+    for x in (f64(0.6), f64(-0.8)):
+        assert_close(f(Squared())(x), f(lambda x: x * x)(x).asnumpy(), rtol=1e-10)

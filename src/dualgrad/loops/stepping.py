@@ -208,6 +208,8 @@ class Loop:
         try:
             truth = self.proceed(carry)
         except TypeError as error:
+            if type(error) is not TypeError:  # of dualgrad, which says itself what to do
+                raise
             raise TypeError(f"{self.name}: cond does not take what the loop carries: {error}") from error
         if isinstance(truth, Tensor) and truth.size != 1:
             raise ValueError(f"{self.name}: cond returned a tensor of shape {truth.shape}; expected one truth value")
