@@ -21,12 +21,6 @@ from dualgrad import Tensor, ops
 from dualgrad.ops.index import _views as _views_of
 
 
-@pytest.fixture(autouse=True)
-def _views():
-    """Another test may have installed the alias."""
-    _views_of.switched(True)
-
-
 def there(name):
     """Whether this version of NumPy has a function."""
     space, _, last = name.rpartition(".")
