@@ -44,8 +44,8 @@ def number_or_tensor(name: str, what: str, value: Any) -> Any:
 
 
 def _kind(value: Any) -> str:
-    """NumPy's code for the kind of the elements of an array or tensor."""
-    dtype = getattr(value, "dtype", None)
+    """NumPy's code for the kind of the elements of an array or tensor; "" for any other object, also a type."""
+    dtype = getattr(value, "dtype", None) if hasattr(value, "shape") else None
     return getattr(getattr(dtype, "numpy", dtype), "kind", "")
 
 

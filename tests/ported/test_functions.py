@@ -339,6 +339,7 @@ PRODUCTS = {
 SHAPES = [(), (1,), (3,), (2, 1), (1, 3), (2, 3), (4, 2, 3), (4, 1, 1)]
 
 
+@pytest.mark.eager("programs that tests share add up in another order")
 @pytest.mark.parametrize("rule", PRODUCTS)
 @pytest.mark.parametrize("shapes", list(itertools.combinations(SHAPES, 2)))
 def test_gradients_are_summed_down_to_the_shape_of_the_input(rule, shapes):

@@ -280,6 +280,7 @@ def in_gradient(f):
     return lambda x: dg.value_and_grad(lambda x: (lambda r: (r.sum(), r))(f(x)), has_aux=True)(x)[0][1]
 
 
+@pytest.mark.eager("records by itself, and may refuse in one mode only")
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("transform", TRANSFORMS)
 @pytest.mark.parametrize("call", CALLS)

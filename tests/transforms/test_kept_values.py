@@ -226,6 +226,7 @@ FORWARD = {
 }
 
 
+@pytest.mark.eager("may refuse in one mode only")
 @pytest.mark.parametrize("loop", LOOPS)
 @pytest.mark.parametrize("reader", READERS)
 def test_a_loop_whose_rule_reads_a_tensor_first_is_its_steps(reader, loop):
@@ -334,6 +335,7 @@ def test_a_sample_that_only_the_rule_reads_is_refused(kind):
             derivative(W0)
 
 
+@pytest.mark.eager("may refuse in one mode only")
 @pytest.mark.parametrize("loop", LOOPS)
 def test_a_loop_whose_rule_reads_a_parameter_first_is_its_steps(loop):
     p, x = dg.Parameter(f64([0.6, 1.1]), name="p"), f64([0.3, -0.8])

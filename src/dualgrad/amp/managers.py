@@ -28,11 +28,16 @@ class LossScaleManager:
 
     def get_loss_scale(self) -> float:
         """Return the scale."""
-        return float(self.scaler.scale_value.asnumpy())
+        return float(self._own_scaler().scale_value.asnumpy())
 
     def update_loss_scale(self, overflow: Any) -> None:
         """Change the scale after a step whose gradients were not finite (`overflow` True) or finite (False)."""
-        self.scaler.adjust(not bool(overflow))
+        self._own_scaler().adjust(not bool(overflow))
+
+    def _own_scaler(self) -> LossScaler:
+        if not hasattr(self, "scaler"):
+            raise NotImplementedError(f"{type(self).__name__} must define scaler, or its own methods")
+        return self.scaler
 
     def get_drop_overflow_update(self) -> bool:
         """Return True if steps whose gradients are not finite are left out."""

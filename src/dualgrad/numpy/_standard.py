@@ -132,7 +132,7 @@ class FloatInfo:
     """
 
     def __init__(self, dtype: DType) -> None:
-        found = np.finfo(dtype.numpy)
+        found = np.finfo(as_dtype(dtype, where="finfo").numpy)
         self.dtype = from_num(np.dtype(found.dtype).num)
         self.bits = int(found.bits)
         self.eps, self.max, self.min = float(found.eps), float(found.max), float(found.min)
@@ -157,6 +157,7 @@ class IntInfo:
     """
 
     def __init__(self, dtype: DType) -> None:
+        dtype = as_dtype(dtype, where="iinfo")
         found = np.iinfo(dtype.numpy)
         self.dtype = dtype
         self.bits, self.max, self.min = int(found.bits), int(found.max), int(found.min)
