@@ -480,7 +480,7 @@ cdef list WRITE_LOCKS = [threading.RLock() for _ in range(64)]
 
 
 def renew_locks():
-    """Make new locks in a forked process: nobody releases those that other threads held."""
+    """Make new locks in a forked process: no thread is left to release the old ones."""
     WRITE_LOCKS[:] = [threading.RLock() for _ in WRITE_LOCKS]
 
 
@@ -667,7 +667,7 @@ cdef int relate(list before, list after) except -1:
 
 cdef int keep_order(TensorBase t, layout) except -1:
     """Give a new array the order in memory of another one."""
-    if layout is not None and not layout.flags.c_contiguous:
+    if layout is not None and not lies_in_rows(layout):
         set_layout(t, new_layout(layout.shape, layout.strides, layout.dtype))
     return 0
 
